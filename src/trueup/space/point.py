@@ -1,0 +1,126 @@
+"""Values for the parameters of a space: one possible world, or many."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import TrueupError, UnknownName
+
+_FORMAT = "trueup/point"
+
+
+class Point(Mapping[str, float]):
+    """One value for each parameter: one possible world. Read-only, equal by value."""
+
+    def __init__(self, values: Mapping[str, float]) -> None:
+        self._values = MappingProxyType({name: float(value) for name, value in values.items()})
+
+    def __getitem__(self, name: str) -> float:
+        if name not in self._values:
+            raise UnknownName("parameter in this point", name, self._values)
+        return self._values[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._values.items()))
+
+    def __repr__(self) -> str:
+        return f"Point({dict(self._values)})"
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object that `from_json` turns back into an equal point."""
+        return {"format": _FORMAT, "version": 1, "values": dict(self._values)}
+
+    @staticmethod
+    def from_json(data: Any) -> Point:
+        """The point that `to_json` described; a plain {name: value} object will do too."""
+        values = data.get("values", data) if isinstance(data, dict) else None
+        if not isinstance(values, dict) or not all(
+            isinstance(v, (int, float)) for v in values.values()
+        ):
+            raise TrueupError(
+                "A point could not be read: it is not a JSON object of names and numbers.",
+                fix='Write it as {"object/cube/mass": 0.05, ...}.',
+            )
+        return Point(values)
+
+    def save(self, path: Path | str) -> None:
+        """Write as JSON."""
+        Path(path).write_text(json.dumps(self.to_json(), indent=1) + "\n")
+
+    @staticmethod
+    def load(path: Path | str) -> Point:
+        """Read what `save` wrote, or a plain JSON object of names and numbers."""
+        return Point.from_json(read_json(path, "point"))
+
+
+class Points(Sequence[Point]):
+    """Many points of one space as an array: row i is world i.
+
+    Attributes:
+        names: The parameters, in column order.
+        values: (n, k) values, read-only.
+    """
+
+    def __init__(self, names: Sequence[str], values: np.ndarray) -> None:
+        self.names = tuple(names)
+        self.values = np.atleast_2d(np.array(values, float))
+        self.values.flags.writeable = False
+        self._columns = {name: i for i, name in enumerate(self.names)}
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Point i; or a subset of points for a slice, mask or index array."""
+        if isinstance(index, (int, np.integer)):
+            return Point(dict(zip(self.names, self.values[index].tolist(), strict=True)))
+        return Points(self.names, self.values[index])
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Points)
+            and self.names == other.names
+            and np.array_equal(self.values, other.values)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Points({len(self)} of {len(self.names)} parameters)"
+
+    def column(self, name: str) -> np.ndarray:
+        """The values of one parameter, (n,)."""
+        if name not in self._columns:
+            raise UnknownName("parameter in these points", name, self.names)
+        return self.values[:, self._columns[name]]
+
+
+def read_json(path: Path | str, kind: str) -> Any:
+    """The JSON in a file, or a sentence that says why there is none."""
+    path = Path(path)
+    try:
+        return json.loads(path.read_text())
+    except FileNotFoundError:
+        raise TrueupError(f"There is no {kind} file at {path}.", fix="Check the path.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise TrueupError(f"The {kind} file {path} could not be read: {error}.") from error
+    except json.JSONDecodeError as error:
+        raise TrueupError(
+            f"The {kind} file {path} is not JSON: {error.msg} at line {error.lineno}.",
+            fix="Was it cut short or edited by hand? Write it again.",
+        ) from error
