@@ -1,0 +1,105 @@
+"""How wide a number may be: what is possible, and what is usual.
+
+The *limit* becomes the parameter's bounds: identification may go there. The *usual* range becomes
+its prior: what is randomized by default.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from trueup.space import LogUniform, Parameter, Uniform
+
+
+class Plausible(ABC):
+    """A rule that turns a nominal value into bounds and a prior."""
+
+    @abstractmethod
+    def parameter(self, *, name: str, unit: str, nominal: float, source: str) -> Parameter:
+        """The parameter this rule makes of a nominal value."""
+
+
+@dataclass(frozen=True)
+class UpTo(Plausible):
+    """From nothing up to `limit`; usually up to `usual`."""
+
+    limit: float
+    usual: float
+
+    def parameter(self, *, name: str, unit: str, nominal: float, source: str) -> Parameter:
+        return Parameter(
+            name=name,
+            unit=unit,
+            nominal=nominal,
+            low=0.0,
+            high=max(self.limit, nominal),
+            prior=Uniform(0.0, max(self.usual, nominal)),
+            source=source,
+        )
+
+
+@dataclass(frozen=True)
+class Around(Plausible):
+    """The nominal value plus or minus `limit`; usually plus or minus `usual`."""
+
+    limit: float
+    usual: float
+
+    def parameter(self, *, name: str, unit: str, nominal: float, source: str) -> Parameter:
+        return Parameter(
+            name=name,
+            unit=unit,
+            nominal=nominal,
+            low=nominal - self.limit,
+            high=nominal + self.limit,
+            prior=Uniform(nominal - self.usual, nominal + self.usual),
+            source=source,
+        )
+
+
+@dataclass(frozen=True)
+class Between(Plausible):
+    """Fixed bounds whatever the nominal; usually between two other numbers."""
+
+    low: float
+    high: float
+    usual: tuple[float, float]
+
+    def parameter(self, *, name: str, unit: str, nominal: float, source: str) -> Parameter:
+        return Parameter(
+            name=name,
+            unit=unit,
+            nominal=nominal,
+            low=min(self.low, nominal),
+            high=max(self.high, nominal),
+            prior=Uniform(*self.usual),
+            source=source,
+        )
+
+
+@dataclass(frozen=True)
+class Factor(Plausible):
+    """The nominal value times or divided by `limit`, on a log scale; usually by `usual`.
+
+    A nominal of zero has no factors: `zero` says what holds then.
+    """
+
+    limit: float
+    usual: float
+    zero: Plausible | None = None
+
+    def parameter(self, *, name: str, unit: str, nominal: float, source: str) -> Parameter:
+        if nominal <= 0:
+            rule = self.zero or UpTo(limit=1.0, usual=0.1)
+            return rule.parameter(name=name, unit=unit, nominal=nominal, source=source)
+        return Parameter(
+            name=name,
+            unit=unit,
+            nominal=nominal,
+            low=nominal / self.limit,
+            high=nominal * self.limit,
+            scale="log",
+            prior=LogUniform(nominal / self.usual, nominal * self.usual),
+            source=source,
+        )
