@@ -1,0 +1,68 @@
+"""Worlds by name: ours, and a user's own from a Python file."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+from trueup.errors import TrueupError, UnknownName
+from trueup.worlds.world import World
+
+_WORLDS: dict[str, type[World]] = {}
+
+
+def register(world: type[World]) -> type[World]:
+    """Make a world known by its name; use it as a class decorator."""
+    _WORLDS[world.name] = world
+    return world
+
+
+def names() -> tuple[str, ...]:
+    """The worlds that come with trueup."""
+    from trueup.worlds import so101_tasks  # noqa: F401  (registers them)
+
+    return tuple(_WORLDS)
+
+
+def get(name: str) -> World:
+    """The world of a name, or of `path/to/file.py:ClassName`."""
+    if ".py" in name:
+        return _from_file(name)
+    known = names()
+    if name not in known:
+        raise UnknownName(
+            "world", name, known, fix="`trueup worlds` lists them; or give FILE.py:CLASS."
+        )
+    return _WORLDS[name]()
+
+
+def _from_file(name: str) -> World:
+    path, _, wanted = name.partition(":")
+    file = Path(path)
+    if not file.is_file():
+        raise TrueupError(
+            f"There is no world file at {file}.", fix="Give the path as FILE.py:CLASS."
+        )
+    module_name = f"trueup_world_{file.stem}"
+    spec = importlib.util.spec_from_file_location(module_name, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise TrueupError(
+            f"The world file {file} fails when loaded: {type(error).__name__}: {error}.",
+            fix="Mend the file; --traceback shows where.",
+        ) from error
+    found = {
+        key: value
+        for key, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, World) and value.__module__ == module_name
+    }
+    if not wanted and len(found) == 1:
+        return next(iter(found.values()))()
+    if wanted not in found:
+        raise UnknownName(f"world class in {file}", wanted, found, fix="Give FILE.py:CLASS.")
+    return found[wanted]()

@@ -1,0 +1,252 @@
+"""Four tasks for the SO-101 on its table: reach, push, lift, place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import mujoco
+import numpy as np
+from array_api_compat import array_namespace
+
+from trueup.effects import Array, Effect
+from trueup.worlds.registry import register
+from trueup.worlds.scene import Readings, Scene
+from trueup.worlds.so101 import TABLE_CONTACT
+from trueup.worlds.tabletop import (
+    CUBE_HALF,
+    CUBE_SIGNALS,
+    FINGERS,
+    JOINT_SIGNALS,
+    TARGET_SIGNAL,
+    TRUE_CUBE,
+    TRUE_TCP,
+    add_cube,
+    add_pair,
+    add_target,
+    cube_effects,
+    near_home,
+    polar,
+    robot_effects,
+    tabletop,
+    upright,
+)
+from trueup.worlds.world import World
+
+_NEAR, _FAR = 0.15, 0.24  # m from the shoulder's axis: where a cube can be grasped
+_SIDE = 0.75  # rad to either side
+
+
+@register
+class Reach(World):
+    """Bring the fingertips to a point in the air."""
+
+    name = "so101/reach"
+    summary = "Bring the fingertips within 2 cm of a target in the air."
+    observations = (*JOINT_SIGNALS, TARGET_SIGNAL)
+    privileged = (TRUE_TCP,)
+    episode_s = 2.0
+    hold_s = 0.2
+
+    def spec(self) -> mujoco.MjSpec:
+        spec = tabletop()
+        add_target(spec, radius=0.012)
+        return spec
+
+    def effects(self) -> tuple[Effect, ...]:
+        return robot_effects()
+
+    def start(self, scene: Scene) -> Mapping[str, np.ndarray]:
+        x, y = polar(scene.streams, radius=(0.14, 0.28), angle=(-0.9, 0.9))
+        z = scene.surface("table", x, y) + 0.04 + 0.16 * scene.streams.uniform(1)[:, 0]
+        return {**near_home(scene.streams), "target": np.stack([x, y, z], axis=-1)}
+
+    def reward(self, s: Readings, action: Array) -> Array:
+        return _closeness(s["truth/tcp_position"], s["target_position"], 0.1)
+
+    def success(self, s: Readings) -> Array:
+        return _distance(s["truth/tcp_position"], s["target_position"]) < 0.02
+
+
+class _CubeTask(World):
+    """What the tasks with a cube share."""
+
+    def effects(self) -> tuple[Effect, ...]:
+        return (*robot_effects(), *cube_effects())
+
+    def failure(self, s: Readings) -> Array:
+        """The cube left the part of the table the arm can reach."""
+        cube = s["truth/cube_position"]
+        far = (cube[:, 0] ** 2 + cube[:, 1] ** 2) ** 0.5 > 0.45
+        return far | (cube[:, 2] < -0.1)
+
+    def _cube(
+        self, scene: Scene, *, radius: tuple[float, float], angle: tuple[float, float]
+    ) -> np.ndarray:
+        """Poses of a cube that stands on the table, whatever its size and the table's tilt."""
+        x, y = polar(scene.streams, radius=radius, angle=angle)
+        half = scene.number("geom", "cube", "geom_size")[:, 2]
+        return upright(scene.streams, x, y, scene.surface("table", x, y) + half + 0.0005)
+
+
+@register
+class Push(_CubeTask):
+    """Slide the cube to a mark on the table."""
+
+    name = "so101/push"
+    summary = "Slide the cube to within 2.5 cm of a mark on the table."
+    observations = (*JOINT_SIGNALS, *CUBE_SIGNALS, TARGET_SIGNAL)
+    privileged = (TRUE_TCP, *TRUE_CUBE)
+    episode_s = 5.0
+    hold_s = 0.2
+
+    def spec(self) -> mujoco.MjSpec:
+        spec = tabletop()
+        add_cube(spec)
+        add_target(spec, radius=0.025, flat=True)
+        return spec
+
+    def start(self, scene: Scene) -> Mapping[str, np.ndarray]:
+        cube = self._cube(scene, radius=(_NEAR, 0.22), angle=(-0.5, 0.5))
+        u = scene.streams.uniform(2)
+        turn, far = 2.0 * np.pi * u[:, 0], 0.06 + 0.06 * u[:, 1]
+        x = np.clip(cube[:, 0] + far * np.cos(turn), 0.16, 0.30)
+        y = np.clip(cube[:, 1] + far * np.sin(turn), -0.18, 0.18)
+        mark = np.stack([x, y, scene.surface("table", x, y) + 0.001], axis=-1)
+        return {**near_home(scene.streams), "cube": cube, "target": mark}
+
+    def reward(self, s: Readings, action: Array) -> Array:
+        xp = array_namespace(action)
+        cube, mark = s["truth/cube_position"][:, :2], s["target_position"][:, :2]
+        left = _distance(cube, mark)
+        away = (cube - mark) / xp.where(left > 1e-6, left, 1.0)[:, None]
+        behind = cube + 0.03 * away
+        tcp = s["truth/tcp_position"]
+        hand = ((tcp[:, :2] - behind) ** 2).sum(-1) + (tcp[:, 2] - 0.02) ** 2
+        near = 1.0 - xp.tanh(10.0 * hand**0.5)
+        return 0.3 * near + 1.0 - xp.tanh(8.0 * left) + 1.0 * (left < 0.025)
+
+    def success(self, s: Readings) -> Array:
+        left = _distance(s["truth/cube_position"][:, :2], s["target_position"][:, :2])
+        return left < 0.025
+
+
+@register
+class Lift(_CubeTask):
+    """Pick the cube up and hold it."""
+
+    name = "so101/lift"
+    summary = "Pick the cube up, at least 6 cm, and hold it for half a second."
+    observations = (*JOINT_SIGNALS, *CUBE_SIGNALS)
+    privileged = (TRUE_TCP, *TRUE_CUBE)
+    episode_s = 4.0
+    hold_s = 0.5
+    height = 0.06
+
+    def spec(self) -> mujoco.MjSpec:
+        spec = tabletop()
+        add_cube(spec)
+        return spec
+
+    def start(self, scene: Scene) -> Mapping[str, np.ndarray]:
+        cube = self._cube(scene, radius=(_NEAR, _FAR), angle=(-_SIDE, _SIDE))
+        return {**near_home(scene.streams), "cube": cube}
+
+    def reward(self, s: Readings, action: Array) -> Array:
+        xp = array_namespace(action)
+        cube = s["truth/cube_position"]
+        risen = xp.clip((cube[:, 2] - CUBE_HALF) / self.height, 0.0, 1.0)
+        return _closeness(s["truth/tcp_position"], cube, 0.1) + 3.0 * risen
+
+    def success(self, s: Readings) -> Array:
+        cube = s["truth/cube_position"]
+        held = _distance(s["truth/tcp_position"], cube) < 0.05
+        return (cube[:, 2] > CUBE_HALF + self.height) & held
+
+
+@register
+class Place(_CubeTask):
+    """Put the cube into a bin and let go."""
+
+    name = "so101/place"
+    summary = "Put the cube into an open bin and let go of it."
+    observations = (*JOINT_SIGNALS, *CUBE_SIGNALS, TARGET_SIGNAL)
+    privileged = (TRUE_TCP, *TRUE_CUBE)
+    episode_s = 6.0
+    hold_s = 0.2
+    bin_at = (0.20, -0.13)
+    bin_half = 0.045
+    bin_wall = 0.03
+
+    def spec(self) -> mujoco.MjSpec:
+        spec = tabletop()
+        add_cube(spec)
+        self._add_bin(spec)
+        return spec
+
+    def effects(self) -> tuple[Effect, ...]:
+        return (*robot_effects(), *cube_effects(pairs=("object-table", "object-bin")))
+
+    def start(self, scene: Scene) -> Mapping[str, np.ndarray]:
+        cube = self._cube(scene, radius=(_NEAR, _FAR), angle=(0.0, _SIDE))
+        return {**near_home(scene.streams), "cube": cube}
+
+    def reward(self, s: Readings, action: Array) -> Array:
+        xp = array_namespace(action)
+        cube, bin_place = s["truth/cube_position"], s["target_position"]
+        risen = xp.clip((cube[:, 2] - CUBE_HALF) / 0.06, 0.0, 1.0)
+        across = _distance(cube[:, :2], bin_place[:, :2])
+        inside = self._inside(s)
+        carried = risen * (1.0 - xp.tanh(5.0 * across))
+        held = _closeness(s["truth/tcp_position"], cube, 0.1) + risen + 2.0 * carried
+        return xp.where(inside, 6.0 + 0.0 * held, held)
+
+    def success(self, s: Readings) -> Array:
+        slow = (s["truth/cube_velocity"] ** 2).sum(-1) ** 0.5 < 0.05
+        let_go = _distance(s["truth/tcp_position"], s["truth/cube_position"]) > 0.04
+        return self._inside(s) & slow & let_go
+
+    def _inside(self, s: Readings) -> Array:
+        off = s["truth/cube_position"] - s["target_position"]
+        within = (abs(off[:, 0]) < self.bin_half) & (abs(off[:, 1]) < self.bin_half)
+        return within & (off[:, 2] < self.bin_wall)
+
+    def _add_bin(self, spec: mujoco.MjSpec) -> None:
+        x, y = self.bin_at
+        body = spec.body("table").add_body(name="bin", pos=[x, y, 0.0])
+        thick, half, tall = 0.002, self.bin_half, self.bin_wall / 2
+        walls = {
+            "left": ((0.0, half, tall), (half, thick, tall)),
+            "right": ((0.0, -half, tall), (half, thick, tall)),
+            "front": ((half, 0.0, tall), (thick, half, tall)),
+            "back": ((-half, 0.0, tall), (thick, half, tall)),
+        }
+        for name, (place, size) in walls.items():
+            wall = f"bin_{name}"
+            body.add_geom(
+                name=wall,
+                type=mujoco.mjtGeom.mjGEOM_BOX,
+                pos=place,
+                size=size,
+                rgba=[0.3, 0.45, 0.6, 1.0],
+                contype=0,
+                conaffinity=0,
+            )
+            add_pair(spec, f"object-bin.{name}", wall, "cube", TABLE_CONTACT)
+            for finger in FINGERS:
+                add_pair(spec, f"self.{finger}.{name}", wall, finger, TABLE_CONTACT)
+        spec.add_sensor(
+            name="target_position",
+            type=mujoco.mjtSensor.mjSENS_FRAMEPOS,
+            objtype=mujoco.mjtObj.mjOBJ_XBODY,
+            objname="bin",
+        )
+
+
+def _distance(a: Array, b: Array) -> Array:
+    return ((a - b) ** 2).sum(-1) ** 0.5
+
+
+def _closeness(a: Array, b: Array, scale: float) -> Array:
+    """1 where two places meet, falling to 0 over a few `scale`."""
+    xp = array_namespace(a)
+    return 1.0 - xp.tanh(_distance(a, b) / scale)
