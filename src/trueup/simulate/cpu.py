@@ -16,7 +16,7 @@ from trueup.simulate.contract import Divergence, Step, Worlds
 from trueup.simulate.history import History
 from trueup.space import Point, Points
 from trueup.streams import Streams
-from trueup.worlds import Compiled, Numbers, Readings, Scene, sensor_slots
+from trueup.worlds import Compiled, Numbers, Readings, Scene, Signal, sensor_slots
 
 _VELOCITY = mujoco.mjtStage.mjSTAGE_VEL.value
 _NO_STAGE = mujoco.mjtStage.mjSTAGE_NONE.value
@@ -65,17 +65,16 @@ class CpuWorlds(Worlds):
         self._sensors = Chain(
             compiled.observation_filters, width=model.nsensordata, n=n, salt=_OBSERVATION
         )
-        self._signals = {
-            signal.name: self._columns(signal.sensors) for signal in self.world.observations
-        }
-        self._private = {
-            signal.name: self._columns(signal.sensors) for signal in self.world.privileged
+        self._columns = {
+            signal: np.concatenate([np.r_[self._slots[name]] for name in signal.sensors])
+            for signal in (*self.world.observations, *self.world.privileged)
         }
         self._servo_joints = self._driven_qpos()
         self._hold = np.zeros((n, model.nu))
         self._held_s = np.zeros(n)
         self._alive = np.ones(n, bool)
         self._measured = self._sensordata.copy()
+        self._observation: dict[str, np.ndarray] = {}
 
     # Episodes -----------------------------------------------------------------------------------
 
@@ -217,12 +216,12 @@ class CpuWorlds(Worlds):
 
     @property
     def observation(self) -> dict[str, np.ndarray]:
-        return {name: self._measured[:, columns] for name, columns in self._signals.items()}
+        return self._observation
 
     @property
     def privileged(self) -> dict[str, np.ndarray]:
         """What only the simulator knows now, (n, dim) by signal name."""
-        return {name: self._sensordata[:, columns] for name, columns in self._private.items()}
+        return self._signals(self.world.privileged, self._sensordata)
 
     @property
     def truth(self) -> Readings:
@@ -259,6 +258,16 @@ class CpuWorlds(Worlds):
         else:  # readings of a first moment are clean: noise begins with the first step
             self._measured = self._measured.copy()
             self._measured[rows] = self._sensordata[rows]
+        self._observation = self._signals(self.world.observations, self._measured)
+
+    def _signals(self, signals: tuple[Signal, ...], readings: np.ndarray) -> dict[str, np.ndarray]:
+        found = {}
+        for signal in signals:
+            values = readings[:, self._columns[signal]]
+            found[signal.name] = (
+                values if signal.function is None else signal.function(self.world, values)
+            )
+        return found
 
     def _write(self, rows: np.ndarray, numbers: dict[str, Numbers]) -> None:
         for name, number in numbers.items():
@@ -286,9 +295,6 @@ class CpuWorlds(Worlds):
     def _rows(self, ids: ArrayLike | None) -> np.ndarray:
         rows = np.arange(self.n) if ids is None else np.atleast_1d(np.asarray(ids))
         return np.flatnonzero(rows) if rows.dtype == bool else rows
-
-    def _columns(self, sensors: tuple[str, ...]) -> np.ndarray:
-        return np.concatenate([np.r_[self._slots[name]] for name in sensors])
 
     def _driven_qpos(self) -> np.ndarray:
         model = self.compiled.model

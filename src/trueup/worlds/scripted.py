@@ -1,4 +1,4 @@
-"""A scripted hand: grasps a cube by inverse kinematics in the nominal world, for all worlds at once.
+"""A scripted hand: grasps a cube by inverse kinematics in the nominal world, in all worlds at once.
 
 It sees the first observation and then plays its commands blindly, as a script on a real arm would.
 In the nominal world it lifts nearly every cube; in others its failures show what those differ by.
@@ -40,9 +40,9 @@ class ScriptedLift:
         away = -_CLEARANCE * across  # the moving finger pushes the cube over to the fixed one
         start = observation["joint_position"].copy()
         solver = _Kinematics(world, len(cube))
-        above, _ = solver.solve(cube + away + [0.0, 0.0, 0.07], across)
+        above, _ = solver.solve(cube + away + np.array([0.0, 0.0, 0.07]), across)
         astride, _ = solver.solve(cube + away, across, start=above)
-        raised, _ = solver.solve(cube + [0.0, 0.0, height], across, start=astride)
+        raised, _ = solver.solve(cube + np.array([0.0, 0.0, height]), across, start=astride)
         self._times, self._poses = _schedule(
             (0.0, start, None),
             (0.7, above, _OPEN),

@@ -18,6 +18,7 @@ from trueup.worlds.tabletop import (
     FINGERS,
     JOINT_SIGNALS,
     TARGET_SIGNAL,
+    TCP_SIGNAL,
     TRUE_CUBE,
     TRUE_TCP,
     add_cube,
@@ -42,7 +43,7 @@ class Reach(World):
 
     name = "so101/reach"
     summary = "Bring the fingertips within 2 cm of a target in the air."
-    observations = (*JOINT_SIGNALS, TARGET_SIGNAL)
+    observations = (*JOINT_SIGNALS, TCP_SIGNAL, TARGET_SIGNAL)
     privileged = (TRUE_TCP,)
     episode_s = 2.0
     hold_s = 0.2
@@ -94,7 +95,7 @@ class Push(_CubeTask):
 
     name = "so101/push"
     summary = "Slide the cube to within 2.5 cm of a mark on the table."
-    observations = (*JOINT_SIGNALS, *CUBE_SIGNALS, TARGET_SIGNAL)
+    observations = (*JOINT_SIGNALS, TCP_SIGNAL, *CUBE_SIGNALS, TARGET_SIGNAL)
     privileged = (TRUE_TCP, *TRUE_CUBE)
     episode_s = 5.0
     hold_s = 0.2
@@ -136,7 +137,7 @@ class Lift(_CubeTask):
 
     name = "so101/lift"
     summary = "Pick the cube up, at least 6 cm, and hold it for half a second."
-    observations = (*JOINT_SIGNALS, *CUBE_SIGNALS)
+    observations = (*JOINT_SIGNALS, TCP_SIGNAL, *CUBE_SIGNALS)
     privileged = (TRUE_TCP, *TRUE_CUBE)
     episode_s = 4.0
     hold_s = 0.5
@@ -169,7 +170,7 @@ class Place(_CubeTask):
 
     name = "so101/place"
     summary = "Put the cube into an open bin and let go of it."
-    observations = (*JOINT_SIGNALS, *CUBE_SIGNALS, TARGET_SIGNAL)
+    observations = (*JOINT_SIGNALS, TCP_SIGNAL, *CUBE_SIGNALS, TARGET_SIGNAL)
     privileged = (TRUE_TCP, *TRUE_CUBE)
     episode_s = 6.0
     hold_s = 0.2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import mujoco
 import numpy as np
 
@@ -21,8 +23,9 @@ from trueup.effects import (
     soft_fingertips,
 )
 from trueup.streams import Streams
+from trueup.worlds.kinematics import Chain
 from trueup.worlds.so101 import GRASP_CONTACT, HOME, JOINTS, TABLE_CONTACT, so101
-from trueup.worlds.world import Signal
+from trueup.worlds.world import Signal, World
 
 PAN_AXIS_X = 0.0388  # m; the shoulder turns about this place
 CUBE_HALF = 0.0125  # m
@@ -37,17 +40,30 @@ JOINT_SIGNALS = (
     Signal(name="joint_velocity", unit="rad/s", sensors=tuple(f"{j}_velocity" for j in JOINTS)),
     Signal(name="joint_force", unit="N·m", sensors=tuple(f"{j}_force" for j in JOINTS)),
 )
+TCP_SIGNAL = Signal(
+    name="tcp_position",
+    unit="m",
+    sensors=tuple(f"{j}_position" for j in JOINTS),
+    function=lambda world, q: tcp_chain(world)(q),
+)
+"""Where the arm believes its fingertips are: nominal kinematics of what its encoders read."""
 CUBE_SIGNALS = (
     Signal(name="cube_position", unit="m", sensors=("cube_position",)),
     Signal(name="cube_orientation", unit="1", sensors=("cube_orientation",)),
 )
 TARGET_SIGNAL = Signal(name="target_position", unit="m", sensors=("target_position",))
-TRUE_TCP = Signal(name="tcp_position", unit="m", sensors=("truth/tcp_position",))
+TRUE_TCP = Signal(name="true_tcp_position", unit="m", sensors=("truth/tcp_position",))
 TRUE_CUBE = (
     Signal(name="true_cube_position", unit="m", sensors=("truth/cube_position",)),
     Signal(name="true_cube_orientation", unit="1", sensors=("truth/cube_orientation",)),
     Signal(name="true_cube_velocity", unit="m/s", sensors=("truth/cube_velocity",)),
 )
+
+
+@cache
+def tcp_chain(world: World) -> Chain:
+    """The chain from the table to the fingertips in the nominal world."""
+    return Chain(world.model, "tcp", JOINTS)
 
 
 def tabletop(*, visual: bool = True) -> mujoco.MjSpec:

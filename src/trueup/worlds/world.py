@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -25,11 +25,14 @@ class Signal:
         name: What a policy's contract calls it, e.g. `joint_position`.
         unit: SI unit.
         sensors: MJCF sensors, in order.
+        function: What a robot computes from these readings (n, k) with its own idea of itself,
+            e.g. where its hand is; none for the readings as they are.
     """
 
     name: str
     unit: str
     sensors: tuple[str, ...]
+    function: Callable[[World, Array], Array] | None = field(default=None, repr=False)
 
 
 class World(ABC):
