@@ -22,6 +22,16 @@ class TrueupError(Exception):
         self.fix = fix
         super().__init__(f"{what} {fix}".strip())
 
+    def __reduce__(self):
+        # subclasses take objects, not the message, so the default would call them wrongly
+        return _unpickled, (type(self), self.args, self.__dict__)
+
+
+def _unpickled(kind: type[TrueupError], args: tuple, state: dict) -> TrueupError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
 
 class UnknownName(TrueupError):
     """A name that nobody answers to; offers the nearest ones that exist."""

@@ -33,7 +33,7 @@ class Streams:
     def __init__(self, seeds: ArrayLike, *, salt: int = 0) -> None:
         keys = np.asarray(seeds, np.uint64)
         with np.errstate(over="ignore"):
-            self._keys = _mix(keys ^ _mix(np.full_like(keys, salt) + _GAMMA))
+            self._keys = _mix(keys ^ _mix(np.full_like(keys, np.uint64(salt)) + _GAMMA))
         self._counts = np.zeros_like(self._keys)
 
     def __len__(self) -> int:
@@ -56,6 +56,12 @@ class Streams:
         angle = 2.0 * np.pi * u[:, 1]
         pairs = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
         return pairs[:, :k].reshape(len(self), *shape)
+
+    def take(self, ids: np.ndarray) -> Streams:
+        """The streams of some worlds, as they stand."""
+        some = object.__new__(Streams)
+        some._keys, some._counts = self._keys[ids], self._counts[ids]
+        return some
 
     def reseed(self, ids: np.ndarray, other: Streams) -> None:
         """Start the streams of some worlds anew: row k of `other` becomes row ids[k] here."""

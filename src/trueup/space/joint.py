@@ -54,12 +54,13 @@ class Joint(ABC):
     @staticmethod
     def from_json(data: dict[str, Any]) -> Joint:
         """The joint that `to_json` described."""
-        kind = Joint.kinds.get(str(data.get("kind")))
+        found = data.get("kind") if isinstance(data, dict) else data
+        kind = Joint.kinds.get(str(found)) if isinstance(data, dict) else None
         if kind is None:
-            raise UnknownName("kind of joint prior", str(data.get("kind")), Joint.kinds)
+            raise UnknownName("kind of joint prior", str(found), Joint.kinds)
         try:
             return kind._read(data)
-        except (KeyError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, TrueupError) as error:
             raise TrueupError(
                 f"A {kind.__name__} could not be read: {error!r}.",
                 fix="Write it again with Space.save.",
@@ -82,7 +83,8 @@ class JointSamples(Joint):
     rows: np.ndarray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rows", np.array(self.rows, float).reshape(-1, len(self.names)))
+        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "rows", _shaped(self.rows, (-1, len(self.names)), "rows", self))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -137,8 +139,9 @@ class JointNormal(Joint):
 
     def __post_init__(self) -> None:
         k = len(self.names)
-        object.__setattr__(self, "mean", np.array(self.mean, float).reshape(k))
-        object.__setattr__(self, "covariance", np.array(self.covariance, float).reshape(k, k))
+        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "mean", _shaped(self.mean, (k,), "mean", self))
+        object.__setattr__(self, "covariance", _shaped(self.covariance, (k, k), "covariance", self))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -162,6 +165,9 @@ class JointNormal(Joint):
 
     def log_density(self, x: np.ndarray, parameters: Sequence[Parameter]) -> np.ndarray:
         # not divided by the mass inside the bounds, which has no closed form and is constant
+        low, high = np.array([[p.low, p.high] for p in parameters]).T
+        inside = ((x >= low) & (x <= high)).all(axis=1)
+        x = np.clip(x, low, high)
         difference = _to_scale(x, parameters) - self.mean
         factor = np.linalg.cholesky(self.covariance)
         z = np.linalg.solve(factor, difference.T)
@@ -169,7 +175,7 @@ class JointNormal(Joint):
         jacobian = sum(
             np.log(x[:, i]) for i, p in enumerate(parameters) if p.scale == "log"
         )  # density per unit of value, not of its logarithm
-        return -0.5 * (z * z).sum(axis=0) - constant - jacobian
+        return np.where(inside, -0.5 * (z * z).sum(axis=0) - constant - jacobian, -np.inf)
 
     def marginal(self, names: Sequence[str]) -> JointNormal:
         keep = self._columns(names)
@@ -184,6 +190,14 @@ class JointNormal(Joint):
                 "and positive, or numbers that are not finite.",
                 fix="Leave unidentified parameters out of it, so that they keep their own prior.",
             )
+        for i, (low, high) in enumerate(zip(*_scaled_bounds(parameters), strict=True)):
+            std = float(np.sqrt(self.covariance[i, i]))
+            if low < high and normal.mass(float(self.mean[i]), std, low, high) < 1e-12:
+                raise TrueupError(
+                    f"The joint normal of {list(self.names)} leaves nothing inside the bounds of "
+                    f"{self.names[i]!r}.",
+                    fix="Widen the bounds, or correct its mean (log(value) on a log scale).",
+                )
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -196,6 +210,21 @@ class JointNormal(Joint):
     @classmethod
     def _read(cls, data: dict[str, Any]) -> JointNormal:
         return cls(tuple(data["names"]), np.array(data["mean"]), np.array(data["covariance"]))
+
+
+def _shaped(values: Any, shape: tuple[int, ...], field: str, joint: Joint) -> np.ndarray:
+    array = np.array(values, float)
+    if array.ndim != len(shape) or any(
+        want not in (-1, have) for want, have in zip(shape, array.shape, strict=True)
+    ):
+        wanted = str(shape).replace("-1", "n")
+        raise TrueupError(
+            f"The {field} of a {type(joint).__name__} over {list(joint.names)} need the shape "
+            f"{wanted}, not {array.shape}.",
+            fix="Give one column for each parameter, in the order of the names.",
+        )
+    array.flags.writeable = False
+    return array
 
 
 def _to_scale(x: np.ndarray, parameters: Sequence[Parameter]) -> np.ndarray:

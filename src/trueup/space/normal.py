@@ -67,7 +67,8 @@ def quantile(
     lower, upper = np.where(flip, -b, a), np.where(flip, -a, b)
     u = np.where(flip, 1.0 - np.asarray(u), np.asarray(u))
     at, to = cdf(lower), cdf(upper)
-    z = np.clip(standard_quantile(at + u * (to - at)), lower, upper)
+    # too far out for floats, all of the mass lies at the end nearer to the mean
+    z = np.where(to > at, np.clip(standard_quantile(at + u * (to - at)), lower, upper), upper)
     return mean + std * np.where(flip, -z, z)
 
 

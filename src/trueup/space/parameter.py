@@ -71,9 +71,12 @@ class Parameter:
         x = np.asarray(value, float)
         if self.low == self.high:
             return np.full_like(x, 0.5)
-        if self.scale == "log":
-            return np.log(x / self.low) / math.log(self.high / self.low)
-        return (x - self.low) / (self.high - self.low)
+        with np.errstate(divide="ignore", invalid="ignore"):  # neighbouring floats as bounds
+            if self.scale == "log":
+                u = np.log(x / self.low) / np.log(self.high / self.low)
+            else:
+                u = (x - self.low) / (self.high - self.low)
+        return self._exact_at_ends(x, u, self.low, self.high, 0.0, 1.0)
 
     def decode(self, u: ArrayLike) -> np.ndarray:
         """[0, 1] to values; never leaves the bounds."""
@@ -82,7 +85,8 @@ class Parameter:
             value = self.low * (self.high / self.low) ** u
         else:
             value = self.low + u * (self.high - self.low)
-        return np.clip(value, self.low, self.high)
+        value = np.clip(value, self.low, self.high)
+        return self._exact_at_ends(u, value, 0.0, 1.0, self.low, self.high)
 
     def quantile(self, u: ArrayLike) -> np.ndarray:
         """Values of the prior for uniform numbers."""
@@ -117,11 +121,16 @@ class Parameter:
         """The parameter that `to_json` described."""
         try:
             return Parameter(**{**data, "prior": Prior.from_json(data["prior"])})
-        except (TypeError, KeyError) as error:
+        except (TypeError, KeyError, ValueError) as error:
             raise TrueupError(
-                f"A parameter could not be read from the fields {sorted(data)}: {error}.",
+                f"A parameter could not be read from {data!r}: {error}.",
                 fix="A parameter has name, unit, nominal, low, high, scale, prior and source.",
             ) from error
+
+    @staticmethod
+    def _exact_at_ends(x, y, low, high, at_low, at_high) -> np.ndarray:
+        """`y`, but for the ends of `x`, which rounding would miss by a digit."""
+        return np.where(x <= low, at_low, np.where(x >= high, at_high, y))
 
     def _check(self) -> None:
         gap = self.name.split("/", 1)[0]
@@ -159,11 +168,13 @@ class ValueOutOfBounds(TrueupError):
 
     def __init__(self, parameter: Parameter, value: float) -> None:
         self.parameter, self.value = parameter, value
-        what = "is not a number" if math.isnan(value) else f"{value:g} {parameter.unit} is out of"
-        bounds = f"[{parameter.low:g}, {parameter.high:g}] {parameter.unit}"
+        low, high, unit = f"{parameter.low:g}", f"{parameter.high:g}", parameter.unit
+        shown = repr(value) if f"{value:g}" in (low, high) else f"{value:g}"
         if math.isnan(value):
-            what = f"The value of {parameter.name!r} {what}; its bounds are {bounds}."
+            what = f"The value of {parameter.name!r} is not a number; its bounds are"
         else:
-            what = f"{parameter.name!r} = {what} its bounds {bounds}."
+            what = f"{parameter.name!r} = {shown} {unit} is out of its bounds"
         because = f" ({parameter.source})" if parameter.source else ""
-        super().__init__(what, fix=f"Choose a value inside them{because}.")
+        super().__init__(
+            f"{what} [{low}, {high}] {unit}.", fix=f"Choose a value inside them{because}."
+        )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trueup.errors import TrueupError, UnknownName
+from trueup.files import whole
 
 _FORMAT = "trueup/point"
 
@@ -26,6 +27,9 @@ class Point(Mapping[str, float]):
             raise UnknownName("parameter in this point", name, self._values)
         return self._values[name]
 
+    def get(self, name: str, default: Any = None) -> Any:
+        return self._values.get(name, default)  # the mixin waits for a KeyError
+
     def __contains__(self, name: object) -> bool:
         return name in self._values
 
@@ -36,7 +40,7 @@ class Point(Mapping[str, float]):
         return len(self._values)
 
     def __hash__(self) -> int:
-        return hash(tuple(self._values.items()))
+        return hash(frozenset(self._values.items()))
 
     def __repr__(self) -> str:
         return f"Point({dict(self._values)})"
@@ -48,9 +52,17 @@ class Point(Mapping[str, float]):
     @staticmethod
     def from_json(data: Any) -> Point:
         """The point that `to_json` described; a plain {name: value} object will do too."""
+        if isinstance(data, dict) and "format" in data:
+            found = data["format"], data.get("version")
+            if found != (_FORMAT, 1):
+                raise TrueupError(
+                    f"This is not a point: its format is {found[0]!r} version {found[1]!r}, "
+                    f"not {_FORMAT!r} version 1.",
+                    fix="Upgrade trueup, or give another file.",
+                )
         values = data.get("values", data) if isinstance(data, dict) else None
         if not isinstance(values, dict) or not all(
-            isinstance(v, (int, float)) for v in values.values()
+            isinstance(v, (int, float)) and not isinstance(v, bool) for v in values.values()
         ):
             raise TrueupError(
                 "A point could not be read: it is not a JSON object of names and numbers.",
@@ -60,7 +72,8 @@ class Point(Mapping[str, float]):
 
     def save(self, path: Path | str) -> None:
         """Write as JSON."""
-        Path(path).write_text(json.dumps(self.to_json(), indent=1) + "\n")
+        with whole(path) as partial:
+            partial.write_text(json.dumps(self.to_json(), indent=1) + "\n")
 
     @staticmethod
     def load(path: Path | str) -> Point:
@@ -79,6 +92,12 @@ class Points(Sequence[Point]):
     def __init__(self, names: Sequence[str], values: np.ndarray) -> None:
         self.names = tuple(names)
         self.values = np.atleast_2d(np.array(values, float))
+        if self.values.ndim != 2 or self.values.shape[1] != len(self.names):
+            raise TrueupError(
+                f"Points of {len(self.names)} parameters need an array of shape "
+                f"(n, {len(self.names)}), not {np.shape(values)}.",
+                fix="Give one column for each name.",
+            )
         self.values.flags.writeable = False
         self._columns = {name: i for i, name in enumerate(self.names)}
 
@@ -118,7 +137,10 @@ def read_json(path: Path | str, kind: str) -> Any:
     except FileNotFoundError:
         raise TrueupError(f"There is no {kind} file at {path}.", fix="Check the path.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise TrueupError(f"The {kind} file {path} could not be read: {error}.") from error
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise TrueupError(
+            f"The {kind} file {path} could not be read: {reason}.", fix="Give a JSON file."
+        ) from error
     except json.JSONDecodeError as error:
         raise TrueupError(
             f"The {kind} file {path} is not JSON: {error.msg} at line {error.lineno}.",

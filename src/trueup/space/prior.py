@@ -51,6 +51,11 @@ class Prior(ABC):
     @staticmethod
     def from_json(data: dict[str, Any]) -> Prior:
         """The prior that `to_json` described."""
+        if not isinstance(data, dict):
+            raise TrueupError(
+                f"A prior could not be read from {data!r}.",
+                fix='Write it as {"kind": "Uniform", "low": 0.0, "high": 1.0}.',
+            )
         kind = Prior.kinds.get(str(data.get("kind")))
         if kind is None:
             raise UnknownName("kind of prior", str(data.get("kind")), Prior.kinds)
@@ -203,12 +208,16 @@ class Mixture(Prior):
     weights: tuple[float, ...]
     priors: tuple[Prior, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", tuple(float(w) for w in self.weights))
+        object.__setattr__(self, "priors", tuple(self.priors))
+
     def quantile(self, u: np.ndarray, low: float, high: float) -> np.ndarray:
         edges = np.concatenate([[0.0], np.cumsum(self._shares())])
         which = np.clip(np.searchsorted(edges, u, side="right") - 1, 0, len(self.priors) - 1)
         within = (u - edges[which]) / (edges[which + 1] - edges[which])
         parts = [prior.quantile(within, low, high) for prior in self.priors]
-        return np.choose(which, parts)
+        return np.take_along_axis(np.stack(parts), which[None], axis=0)[0]
 
     def log_density(self, x: np.ndarray, low: float, high: float) -> np.ndarray:
         parts = [prior.log_density(x, low, high) for prior in self.priors]
@@ -245,6 +254,9 @@ class Samples(Prior):
     """One of the given values, each alike: an empirical distribution."""
 
     values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(float(value) for value in self.values))
 
     def quantile(self, u: np.ndarray, low: float, high: float) -> np.ndarray:
         values = np.asarray(self.values)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueup.errors import TrueupError, UnknownName, suggestion
+from trueup.files import whole
 from trueup.space.gap import Gap
 from trueup.space.joint import Joint
 from trueup.space.parameter import Parameter
@@ -59,12 +60,16 @@ class Space:
     @property
     def free(self) -> tuple[str, ...]:
         """The names of the parameters that are not held at one value."""
-        return tuple(p.name for p in self.parameters if not p.fixed)
+        joined = self._names_joined()
+        return tuple(p.name for p in self.parameters if p.name in joined or not p.fixed)
 
     @property
     def active(self) -> tuple[str, ...]:
         """The names of the parameters that may leave their nominal value."""
-        return tuple(p.name for p in self.parameters if p.belief != Fixed(p.nominal))
+        joined = self._names_joined()
+        return tuple(
+            p.name for p in self.parameters if p.name in joined or p.belief != Fixed(p.nominal)
+        )
 
     def __len__(self) -> int:
         return len(self.parameters)
@@ -125,6 +130,7 @@ class Space:
                 rows[:, self.index(name)] = source.column(name)
         elif isinstance(source, Sequence) and all(isinstance(s, Mapping) for s in source):
             rows = np.array([[*self.point(s).values()] for s in source])
+            rows = rows.reshape(len(source), len(self))
         else:
             rows = np.asarray(source, float)
             if rows.ndim != 2 or rows.shape[1] != len(self):
@@ -143,7 +149,7 @@ class Space:
 
     def from_uniform(self, u: np.ndarray) -> Points:
         """Worlds for uniform numbers (n, len(space)), however those were planned."""
-        u = np.asarray(u, float)
+        u = self._unit_rows(u)
         values = np.empty_like(u)
         for i, parameter in enumerate(self.parameters):
             values[:, i] = parameter.quantile(u[:, i])
@@ -153,7 +159,7 @@ class Space:
 
     def log_density(self, points: Points) -> np.ndarray:
         """Natural log density (n,) of the beliefs; fixed parameters count nothing."""
-        joined = {name for joint in self.joints for name in joint.names}
+        joined = self._names_joined()
         total = np.zeros(len(points))
         for p in self.parameters:
             if p.name not in joined and not p.fixed:
@@ -170,7 +176,7 @@ class Space:
 
     def decode(self, u: ArrayLike) -> Points:
         """The unit cube back to points; undoes `encode` to within rounding."""
-        u = np.atleast_2d(np.asarray(u, float))
+        u = self._unit_rows(np.atleast_2d(np.asarray(u, float)))
         values = [p.decode(u[:, i]) for i, p in enumerate(self.parameters)]
         return Points(self.names, np.stack(values, axis=-1) if values else u)
 
@@ -226,14 +232,20 @@ class Space:
                 f"This space is of version {data.get('version')!r}; this trueup reads version 1.",
                 fix="Upgrade trueup, or write the space again.",
             )
+        if not isinstance(data.get("parameters"), list):
+            raise TrueupError(
+                "This space could not be read: it has no list of parameters.",
+                fix="Was it edited by hand? Write it again.",
+            )
         return Space(
-            tuple(Parameter.from_json(p) for p in data.get("parameters", ())),
+            tuple(Parameter.from_json(p) for p in data["parameters"]),
             tuple(Joint.from_json(j) for j in data.get("joints", ())),
         )
 
     def save(self, path: Path | str) -> None:
         """Write as JSON."""
-        Path(path).write_text(json.dumps(self.to_json(), indent=1) + "\n")
+        with whole(path) as partial:
+            partial.write_text(json.dumps(self.to_json(), indent=1) + "\n")
 
     @staticmethod
     def load(path: Path | str) -> Space:
@@ -259,6 +271,19 @@ class Space:
         for joint, _, parameters in self._joined():
             joint.check(parameters)
 
+    def _names_joined(self) -> set[str]:
+        return {name for joint in self.joints for name in joint.names}
+
+    def _unit_rows(self, u: ArrayLike) -> np.ndarray:
+        u = np.asarray(u, float)
+        if u.ndim != 2 or u.shape[1] != len(self):
+            raise TrueupError(
+                f"The unit cube of this space needs an array of shape (n, {len(self)}), "
+                f"not {u.shape}.",
+                fix="Give one column for each parameter, in the order of `space.names`.",
+            )
+        return u
+
     def _joined(self) -> Iterator[tuple[Joint, list[int], list[Parameter]]]:
         for joint in self.joints:
             columns = [self.index(name) for name in joint.names]
@@ -270,7 +295,7 @@ class Space:
             if not any(fnmatchcase(name, pattern) for name in self.names):
                 raise TrueupError(
                     f"No parameter of this space matches {pattern!r}.",
-                    fix=f"{suggestion(pattern.removesuffix('/*'), [*Gap, *self.names])} "
+                    fix=f"{suggestion(pattern.removesuffix('/*'), [*self.by_gap(), *self.names])} "
                     "Patterns look like 'actuation/*/damping' or 'latency'.",
                 )
         return lambda p: any(fnmatchcase(p.name, pattern) for pattern in wanted)

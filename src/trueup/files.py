@@ -1,0 +1,37 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from trueup.errors import TrueupError
+
+
+@contextmanager
+def whole(path: Path | str) -> Iterator[Path]:
+    """A path to write to; it takes its real name only when all went well.
+
+    Folders on the way are made. Whatever goes wrong, nothing half-written stays behind, and what
+    was there before stays as it was.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise TrueupError(
+            f"{path} is a folder, but a file is to be written there.",
+            fix=f"Give a file name, such as {path / 'result'}.",
+        )
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield partial
+        partial.replace(path)
+    except OSError as error:
+        raise TrueupError(
+            f"{path} could not be written: {error.strerror or error}.",
+            fix="Choose another place, or make room and permission there.",
+        ) from error
+    finally:
+        with suppress(OSError):  # the folder itself cannot be reached; said above
+            partial.unlink(missing_ok=True)
