@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,62 +15,79 @@ from trueup.streams import Streams
 class Chain:
     """Filters applied one after the other, with their memories and random streams.
 
+    Each filter draws from a stream of its own, so that leaving one out does not change what the
+    others draw: worlds with and without an effect compare pair by pair.
+
     Args:
         filters: In order.
-        width: Columns of the signal.
         n: Worlds.
         salt: Keeps this chain's draws apart from others with the same seeds.
     """
 
-    def __init__(self, filters: Sequence[Filter], *, width: int, n: int, salt: int) -> None:
-        self._filters = list(filters)
-        self._columns = [_columns(f, width) for f in filters]
-        self._memories: list[dict[str, Array]] = [{} for _ in filters]
-        self._salt = salt
-        self._streams = Streams(np.zeros(n, np.uint64), salt=salt)
-        self._normals = sum(f.normals for f in filters)
-        self._uniforms = sum(f.uniforms for f in filters)
+    def __init__(self, filters: Sequence[Filter], *, n: int, salt: int) -> None:
+        self._links = [_Link(f, n, salt) for f in filters]
 
-    def start(self, ids: np.ndarray, seeds: ArrayLike, x: Array, p: Values) -> None:
-        """Forget what was in some worlds; `x` (len(ids), width) is the first signal there."""
-        self._streams.reseed(ids, Streams(seeds, salt=self._salt))
-        for i, (f, columns) in enumerate(zip(self._filters, self._columns, strict=True)):
-            fresh = f.start(x[:, columns], p)
-            if len(ids) == p.n == len(self._streams):
-                self._memories[i] = dict(fresh)
-                continue
-            for key, rows in fresh.items():
-                kept = (
-                    self._memories[i]
-                    .setdefault(key, np.zeros((len(self._streams), *rows.shape[1:]), rows.dtype))
-                    .copy()
-                )
-                kept[ids] = rows
-                self._memories[i][key] = kept
+    def start(self, rows: np.ndarray, seeds: ArrayLike, x: Array, p: Values) -> None:
+        """Forget what was in some worlds; `x` (len(rows), width) is the first signal there."""
+        for link in self._links:
+            link.start(rows, seeds, x, p)
 
-    def apply(self, x: Array, p: Values) -> Array:
-        """The signal (n, width) as the filters leave it. `x` stays as it is."""
-        if not self._filters:
+    def apply(self, x: Array, p: Values, rows: np.ndarray | None = None) -> Array:
+        """The signal as the filters leave it, in some worlds or in all. `x` stays as it is."""
+        if not self._links:
             return x
-        normal = self._streams.normal(self._normals) if self._normals else _NONE
-        uniform = self._streams.uniform(self._uniforms) if self._uniforms else _NONE
-        out, at, to = x.copy(), 0, 0
-        for i, (f, columns) in enumerate(zip(self._filters, self._columns, strict=True)):
-            draws = Draws(normal[:, at : at + f.normals], uniform[:, to : to + f.uniforms])
-            at, to = at + f.normals, to + f.uniforms
-            out[:, columns], self._memories[i] = f.apply(
-                out[:, columns], p, self._memories[i], draws
-            )
+        out = x.copy()
+        for link in self._links:
+            out[:, link.columns] = link.apply(out[:, link.columns].copy(), p, rows)
         return out
+
+
+class _Link:
+    """One filter with its stream and its memory."""
+
+    def __init__(self, f: Filter, n: int, salt: int) -> None:
+        self.filter, self.columns = f, _columns(f)
+        name = f"{type(f).__module__}.{type(f).__qualname__}{f.columns}"
+        self._salt = salt + 16 * crc32(name.encode())
+        self._streams = Streams(np.zeros(n, np.uint64), salt=self._salt)
+        self._memory: dict[str, Array] = {}
+
+    def start(self, rows: np.ndarray, seeds: ArrayLike, x: Array, p: Values) -> None:
+        self._streams.reseed(rows, Streams(seeds, salt=self._salt))
+        self._keep(self.filter.start(x[:, self.columns], p), rows)
+
+    def apply(self, x: Array, p: Values, rows: np.ndarray | None) -> Array:
+        streams = self._streams if rows is None else self._streams.take(rows)
+        draws = Draws(
+            streams.normal(self.filter.normals) if self.filter.normals else _NONE,
+            streams.uniform(self.filter.uniforms) if self.filter.uniforms else _NONE,
+        )
+        if rows is None:
+            x, self._memory = self.filter.apply(x, p, self._memory, draws)
+            return x
+        self._streams.reseed(rows, streams)
+        some = {key: values[rows] for key, values in self._memory.items()}
+        x, some = self.filter.apply(x, p, some, draws)
+        self._keep(some, rows)
+        return x
+
+    def _keep(self, some: dict[str, Array], rows: np.ndarray) -> None:
+        """Write rows of the memory, without touching arrays that a filter may still hold."""
+        for key, values in some.items():
+            kept = self._memory.get(key)
+            if kept is None:
+                kept = np.zeros((len(self._streams), *values.shape[1:]), values.dtype)
+            self._memory[key] = kept = kept.copy()
+            kept[rows] = values
 
 
 _NONE = np.zeros((0, 0))
 
 
-def _columns(f: Filter, width: int) -> slice | np.ndarray:
+def _columns(f: Filter) -> slice | np.ndarray:
     """Columns as a slice where they are neighbours: a view instead of a copy."""
     if f.columns is None:
-        return slice(0, width)
+        return slice(None)
     columns = np.asarray(f.columns)
     if len(columns) and (np.diff(columns) == 1).all():
         return slice(int(columns[0]), int(columns[-1]) + 1)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueup.effects import Array
+from trueup.errors import TrueupError
 from trueup.space import Point, Points, Space
 from trueup.streams import seeds_from
 from trueup.worlds import Compiled, World
@@ -25,7 +26,7 @@ class Step:
         reward: (n,)
         success: (n,) the task is done and stayed done for the world's `hold_s`.
         failure: (n,) the episode is lost.
-        timeout: (n,) the episode's time is over.
+        timeout: (n,) the episode's control steps are used up.
         diverged: (n,) the physics broke down; the world stands still until it is reset.
     """
 
@@ -133,8 +134,27 @@ class Worlds(ABC):
         self, generator: np.random.Generator, ids: ArrayLike | None = None
     ) -> dict[str, Array]:
         """Begin new episodes at fresh points of the space, in all worlds or some."""
-        n = self.n if ids is None else len(np.atleast_1d(ids))
-        return self.reset(self.space.sample(generator, n), seeds_from(generator, n), ids)
+        rows = self._rows(ids)
+        n = len(rows)
+        return self.reset(self.space.sample(generator, n), seeds_from(generator, n), rows)
+
+    def _rows(self, ids: ArrayLike | None) -> np.ndarray:
+        """Rows by number from rows by number, by mask, or none for all."""
+        if ids is None:
+            return np.arange(self.n)
+        rows = np.atleast_1d(np.asarray(ids))
+        if rows.dtype == bool and rows.shape == (self.n,):
+            return np.flatnonzero(rows)
+        inside = np.issubdtype(rows.dtype, np.integer) and rows.ndim == 1
+        if rows.size == 0:
+            return np.zeros(0, int)
+        if not (inside and rows.min() >= 0 and rows.max() < self.n and (np.diff(rows) > 0).all()):
+            raise TrueupError(
+                f"There are no such worlds in a batch of {self.n}: {_shown(rows)}.",
+                fix=f"Give whole numbers from 0 to {self.n - 1}, ascending and each once, or a "
+                f"mask of {self.n} booleans.",
+            )
+        return rows
 
     @property
     @abstractmethod
@@ -154,3 +174,8 @@ class Worlds(ABC):
     def point(self, i: int) -> Point:
         """The point world i runs at."""
         return Points(self.space.names, self.points)[i]
+
+
+def _shown(rows: np.ndarray) -> str:
+    text = np.array2string(rows, threshold=8, edgeitems=3)
+    return f"{text} ({rows.dtype}, shape {rows.shape})"

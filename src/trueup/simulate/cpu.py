@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import mujoco
 import numpy as np
@@ -24,6 +24,7 @@ _FATAL = {
     mujoco.mjtWarning.mjWARN_BADQPOS.value: "positions became NaN or huge",
     mujoco.mjtWarning.mjWARN_BADQVEL.value: "velocities became NaN or huge",
     mujoco.mjtWarning.mjWARN_BADQACC.value: "accelerations became NaN or huge",
+    mujoco.mjtWarning.mjWARN_INERTIA.value: "the inertia matrix became singular",
 }
 _START, _ACTION, _OBSERVATION, _FIELDS = range(4)  # salts of the random streams
 
@@ -40,6 +41,7 @@ class CpuWorlds(Worlds):
     def __init__(self, compiled: Compiled, n: int, *, threads: int = 0) -> None:
         if n < 1:
             raise TrueupError(f"{n} worlds cannot be simulated.", fix="Ask for at least 1.")
+        _report_divergence_ourselves()
         self.compiled, self.n = compiled, n
         model = compiled.model
         self.batch = Batch(model, n, threads)
@@ -61,10 +63,8 @@ class CpuWorlds(Worlds):
         self._qpos = self.batch.bind("qpos")
         self._time = self.batch.bind("time")
         self._warnings = self.batch.warning[..., 1]  # (n, kinds) counts
-        self._actions = Chain(compiled.action_filters, width=model.nu, n=n, salt=_ACTION)
-        self._sensors = Chain(
-            compiled.observation_filters, width=model.nsensordata, n=n, salt=_OBSERVATION
-        )
+        self._actions = Chain(compiled.action_filters, n=n, salt=_ACTION)
+        self._sensors = Chain(compiled.observation_filters, n=n, salt=_OBSERVATION)
         self._columns = {
             signal: np.concatenate([np.r_[self._slots[name]] for name in signal.sensors])
             for signal in (*self.world.observations, *self.world.privileged)
@@ -72,6 +72,7 @@ class CpuWorlds(Worlds):
         self._servo_joints = self._driven_qpos()
         self._hold = np.zeros((n, model.nu))
         self._held_s = np.zeros(n)
+        self._age = np.zeros(n, int)  # control steps since each episode began
         self._alive = np.ones(n, bool)
         self._measured = self._sensordata.copy()
         self._observation: dict[str, np.ndarray] = {}
@@ -82,30 +83,26 @@ class CpuWorlds(Worlds):
         self, points: Points | Point, seeds: ArrayLike, ids: ArrayLike | None = None
     ) -> dict[str, np.ndarray]:
         rows = self._rows(ids)
+        points = self._points(points, len(rows))
+        seeds = self._seeds(seeds, len(rows))
         if not len(rows):
             return self.observation
-        points = self.space.points(points, len(rows)) if isinstance(points, Point) else points
-        points = self.space.points(points)
-        seeds = np.broadcast_to(np.asarray(seeds, np.uint64), len(rows))
-        if len(points) != len(rows):
-            raise TrueupError(
-                f"{len(rows)} worlds were to be reset with {len(points)} points.",
-                fix="Give one point for each, or a single Point for all.",
-            )
         self.points[rows], self.seeds[rows] = points.values, seeds
+        self._alive[rows], self._held_s[rows], self._age[rows] = True, 0.0, 0
         p = self._values.take(rows)
         self._write(rows, self.compiled.numbers(p))
-        self._alive[rows], self._held_s[rows] = True, 0.0
-        failed = self._failures(self.batch.set_const, rows) if self.compiled.needs_set_const else []
+        failed: dict[int, str] = {}
+        if self.compiled.needs_set_const:
+            failed |= self._failures(self.batch.set_const, rows)
         self._begin(rows, seeds)
-        failed = [*failed, *self._settle(rows)]
+        failed |= self._settle(rows)
         for chain, signal in ((self._actions, self._hold), (self._sensors, self._sensordata)):
             chain.start(rows, seeds, signal[rows], p)
         self._field_streams.reseed(rows, Streams(seeds, salt=_FIELDS))
         self._warnings[rows] = 0
         self._measure(rows)
         if failed:
-            self._end(np.unique(failed))
+            self._end(np.array(sorted(failed)), failed)
         return self.observation
 
     def _begin(self, rows: np.ndarray, seeds: np.ndarray) -> None:
@@ -127,19 +124,21 @@ class CpuWorlds(Worlds):
         self._hold[rows] = self._qpos[rows][:, self._servo_joints]
         self._ctrl[rows] = self._hold[rows]
 
-    def _settle(self, rows: np.ndarray) -> list[int]:
+    def _settle(self, rows: np.ndarray) -> dict[int, str]:
         """Readings of the first moment, and history buffers as if it had always been so.
 
-        Returns the worlds in which MuJoCo could not even compute that.
+        Returns the worlds in which MuJoCo could not even compute that, and why.
         """
         delays = self._fields.get("sensor_delay")
         kept = None if delays is None else delays[rows]
         if delays is not None:
             delays[rows] = 0.0
+        history = self.batch.bind("history") if self.compiled.model.nhistory else None
+        if history is not None:
+            self._history.fill_commands(history, rows, self._ctrl[rows])
         failed = self._failures(self.batch.forward, rows)
-        if self.compiled.model.nhistory:
-            history = self.batch.bind("history")
-            self._history.fill(history, rows, self._ctrl[rows], self._sensordata[rows])
+        if history is not None:
+            self._history.fill_readings(history, rows, self._sensordata[rows])
         if delays is not None:
             delays[rows] = kept
         return failed
@@ -151,6 +150,7 @@ class CpuWorlds(Worlds):
         self._ctrl[:] = self._actions.apply(action, self._values)
         self._write_step_fields()
         self._advance()
+        self._age += 1
         self._measure(None)
         true = Readings(self._slots, self._sensordata, self._time)
         success = self.world.success(true) & self._alive
@@ -161,48 +161,54 @@ class CpuWorlds(Worlds):
             reward=np.where(self._alive, self.world.reward(true, action), 0.0),
             success=success & (self._held_s >= self.world.hold_s - 1e-9),
             failure=self.world.failure(true) & self._alive,
-            timeout=self._time >= self.world.episode_s - 1e-9,
+            timeout=self._age >= self.world.steps,
             diverged=~self._alive,
         )
 
     def _advance(self) -> None:
         rows = None if self._alive.all() else np.flatnonzero(self._alive)
+        before = self._time.copy()
         failed = self._failures(
             self.batch.step, rows, nstep=self.compiled.substeps, stage=_VELOCITY
         )
         fatal = (self._warnings[:, list(_FATAL)] > 0).any(axis=1)
         finite = np.isfinite(self._sensordata).all(axis=1)
         broken = self._alive & (fatal | ~finite)
-        broken[failed] = True
+        broken[list(failed)] = True
         if broken.any():
-            self._end(np.flatnonzero(broken))
+            # MuJoCo resets a world that breaks down, its clock included
+            self._time[broken] = before[broken] + self.world.control_period_s
+            self._end(np.flatnonzero(broken), failed)
 
-    def _end(self, rows: np.ndarray) -> None:
+    def _end(self, rows: np.ndarray, errors: Mapping[int, str]) -> None:
         """Take broken worlds out of the batch, and say which they were."""
         points = Points(self.space.names, self.points[rows])
         for point, row in zip(points, rows, strict=True):
             counts = self._warnings[row, list(_FATAL)]
             reasons = [text for text, count in zip(_FATAL.values(), counts, strict=True) if count]
-            reason = self.batch.error(int(row)) or ", ".join(reasons) or "a reading is not finite"
             self.divergences.append(
                 Divergence(
                     world=int(row),
                     seed=int(self.seeds[row]),
                     point=point,
                     time_s=float(self._time[row]),
-                    reason=reason,
+                    reason=errors.get(int(row)) or ", ".join(reasons) or "a reading is not finite",
                 )
             )
         self._alive[rows] = False
 
-    @staticmethod
-    def _failures(call: Callable[..., None], rows: np.ndarray | None, **options) -> list[int]:
-        """Call a batch function; the rows in which MuJoCo raised. The others ran to completion."""
+    def _failures(
+        self, call: Callable[..., None], rows: np.ndarray | None, **options: int
+    ) -> dict[int, str]:
+        """Call a batch function; the rows in which MuJoCo raised, and its words.
+
+        The others ran to completion.
+        """
         try:
             call(rows, **options)
         except SimulationError as error:
-            return error.ids.tolist()
-        return []
+            return {int(row): self.batch.error(int(row)) for row in error.ids}
+        return {}
 
     def _write_step_fields(self) -> None:
         if not self._base:
@@ -253,11 +259,13 @@ class CpuWorlds(Worlds):
 
     def _measure(self, rows: np.ndarray | None) -> None:
         """Pass the readings through what the sensors do to them; of some worlds or of all."""
-        if rows is None or len(rows) == self.n:
+        if rows is None:
             self._measured = self._sensors.apply(self._sensordata, self._values)
-        else:  # readings of a first moment are clean: noise begins with the first step
+        else:
             self._measured = self._measured.copy()
-            self._measured[rows] = self._sensordata[rows]
+            self._measured[rows] = self._sensors.apply(
+                self._sensordata[rows], self._values.take(rows), rows
+            )
         self._observation = self._signals(self.world.observations, self._measured)
 
     def _signals(self, signals: tuple[Signal, ...], readings: np.ndarray) -> dict[str, np.ndarray]:
@@ -270,6 +278,9 @@ class CpuWorlds(Worlds):
         return found
 
     def _write(self, rows: np.ndarray, numbers: dict[str, Numbers]) -> None:
+        for name, elements in self.compiled.step_elements.items():
+            if name not in numbers:  # only ever written step by step: back to where it began
+                self._fields[name][np.ix_(rows, elements)] = self._base[name][rows]
         for name, number in numbers.items():
             self._fields[name][np.ix_(rows, number.elements)] = number.values
             if name in self._base:
@@ -292,9 +303,25 @@ class CpuWorlds(Worlds):
         value = np.asarray(getattr(self.compiled.model, name)).reshape(1, -1)
         return np.broadcast_to(value, (self.n, value.shape[1]))
 
-    def _rows(self, ids: ArrayLike | None) -> np.ndarray:
-        rows = np.arange(self.n) if ids is None else np.atleast_1d(np.asarray(ids))
-        return np.flatnonzero(rows) if rows.dtype == bool else rows
+    def _points(self, points: Points | Point, n: int) -> Points:
+        points = self.space.points(points, n) if isinstance(points, Point) else points
+        points = self.space.points(points)
+        if len(points) != n:
+            raise TrueupError(
+                f"{n} worlds were to be reset with {len(points)} points.",
+                fix="Give one point for each, or a single Point for all.",
+            )
+        return points
+
+    def _seeds(self, seeds: ArrayLike, n: int) -> np.ndarray:
+        given = np.asarray(seeds)
+        whole = np.issubdtype(given.dtype, np.integer) and not (given < 0).any()
+        if given.shape not in ((), (n,)) or not (whole or not given.size):
+            raise TrueupError(
+                f"{n} worlds were to be reset with {given.size} seeds of type {given.dtype}.",
+                fix="Give one whole number from 0 for each, or one for all.",
+            )
+        return np.broadcast_to(given.astype(np.uint64), n)
 
     def _driven_qpos(self) -> np.ndarray:
         model = self.compiled.model
@@ -329,3 +356,10 @@ class CpuWorlds(Worlds):
                 fix="Check the policy's output; commands must be finite.",
             )
         return action
+
+
+def _report_divergence_ourselves() -> None:
+    """Keep MuJoCo from writing MUJOCO_LOG.TXT into the user's folder and lines to the console."""
+    log = mujoco.MjLogConfig.get()
+    log.logto_file = log.logto_console = False
+    log.set()

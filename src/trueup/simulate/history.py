@@ -27,13 +27,15 @@ class History:
         self.commands = _slots(data, _actuator_fills(model, data))
         self.readings = _slots(data, _sensor_fills(model, data))
 
-    def fill(
-        self, history: np.ndarray, ids: np.ndarray, ctrl: np.ndarray, read: np.ndarray
-    ) -> None:
-        """Write commands (k, nu) and readings (k, nsensordata) into rows `ids` of `history`."""
-        for (slots, columns), signal in ((self.commands, ctrl), (self.readings, read)):
-            if len(slots):
-                history[ids[:, None], slots] = signal[:, columns]
+    def fill_commands(self, history: np.ndarray, rows: np.ndarray, ctrl: np.ndarray) -> None:
+        """Write commands (k, nu) into some rows of the worlds' buffers, for all of the past."""
+        slots, columns = self.commands
+        history[rows[:, None], slots] = ctrl[:, columns]
+
+    def fill_readings(self, history: np.ndarray, rows: np.ndarray, data: np.ndarray) -> None:
+        """Write readings (k, nsensordata) likewise."""
+        slots, columns = self.readings
+        history[rows[:, None], slots] = data[:, columns]
 
 
 def _actuator_fills(model: mujoco.MjModel, data: mujoco.MjData):

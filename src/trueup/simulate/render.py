@@ -13,6 +13,7 @@ import numpy as np
 
 from trueup.effects import Values
 from trueup.errors import TrueupError, UnknownName
+from trueup.files import whole
 from trueup.simulate.chain import Chain
 from trueup.simulate.contract import Worlds
 from trueup.space import Points
@@ -88,11 +89,11 @@ class Camera:
 
     def _filtered(self, i: int, frame: np.ndarray) -> np.ndarray:
         worlds = self._worlds
-        row = Points(worlds.space.names, worlds.points[i : i + 1])
-        p = Values.at(row, worlds.compiled.nominal)
-        seed = worlds.seeds[i : i + 1]
-        chain = Chain(worlds.compiled.image_filters, width=3, n=1, salt=_IMAGES)
-        chain.start(np.zeros(1, int), seed, frame[None], p)
+        p = Values.at(Points(worlds.space.names, worlds.points[i : i + 1]), worlds.compiled.nominal)
+        # a picture is a function of its world and moment: asked for twice, it is the same
+        moment = round(float(worlds.time_s[i]) / worlds.world.control_period_s)
+        chain = Chain(worlds.compiled.image_filters, n=1, salt=_IMAGES + 16 * (moment + 1))
+        chain.start(np.zeros(1, int), worlds.seeds[i : i + 1], frame[None], p)
         return chain.apply(frame[None], p)[0]
 
 
@@ -118,10 +119,8 @@ def save_picture(frame: np.ndarray, path: Path) -> None:
     """Write a frame as PNG; the file appears whole or not at all."""
     from PIL import Image
 
-    partial = path.with_name(f".{path.name}.partial")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(frame).save(partial, format="PNG")
-    partial.replace(path)
+    with whole(path) as partial:
+        Image.fromarray(frame).save(partial, format="PNG")
 
 
 def mosaic(frames: np.ndarray, *, columns: int, gap: int = 4) -> np.ndarray:

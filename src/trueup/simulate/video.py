@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 from trueup.errors import TrueupError
+from trueup.files import whole
 
 
 def save_video(frames: Iterable[np.ndarray], path: Path, *, fps: float) -> int:
@@ -17,28 +19,22 @@ def save_video(frames: Iterable[np.ndarray], path: Path, *, fps: float) -> int:
     """
     import av
 
-    partial = path.with_name(f".{path.name}.partial")
-    path.parent.mkdir(parents=True, exist_ok=True)
     count = 0
-    try:
-        with av.open(str(partial), "w", format="mp4") as container:
-            stream = None
-            for frame in frames:
-                if stream is None:
-                    stream = container.add_stream("h264", rate=round(fps))
-                    # the codec halves colours, so sizes must be even
-                    stream.height, stream.width = (side - side % 2 for side in frame.shape[:2])
-                    stream.pix_fmt = "yuv420p"
-                    stream.options = {"crf": "20", "preset": "veryfast"}
-                picture = np.ascontiguousarray(frame[: stream.height, : stream.width])
-                container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
-                count += 1
+    with whole(path) as partial, av.open(str(partial), "w", format="mp4") as container:
+        stream = None
+        for frame in frames:
             if stream is None:
-                raise TrueupError(
-                    f"The video {path} would have no frames.", fix="Record at least one step."
-                )
-            container.mux(stream.encode())
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+                stream = container.add_stream("h264", rate=Fraction(fps).limit_denominator(1001))
+                # the codec halves colours, so sizes must be even
+                stream.height, stream.width = (side - side % 2 for side in frame.shape[:2])
+                stream.pix_fmt = "yuv420p"
+                stream.options = {"crf": "20", "preset": "veryfast"}
+            picture = np.ascontiguousarray(frame[: stream.height, : stream.width])
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="rgb24")))
+            count += 1
+        if stream is None:
+            raise TrueupError(
+                f"The video {path} would have no frames.", fix="Record at least one step."
+            )
+        container.mux(stream.encode())
     return count
