@@ -368,7 +368,7 @@ class LinkInertia(Effect):
                     source="CAD against print: infill, screws and cables change a link by 10-50 %",
                 )
             )
-            inside = 0.9 * float(_inertia_box(model, body).min())
+            inside = 0.9 * _reach_inside(model, body)
             for axis in "xyz":
                 found.append(
                     Around(limit=inside, usual=min(0.003, inside)).parameter(
@@ -487,3 +487,11 @@ def _inertia_box(model: mujoco.MjModel, body: str) -> np.ndarray:
     """Half sizes of the solid box with the mass and principal inertia of a body."""
     mass, inertia = float(model.body(body).mass[0]), model.body(body).inertia
     return np.sqrt(np.maximum(1.5 * (inertia.sum() - 2.0 * inertia) / mass, 1e-10))
+
+
+def _reach_inside(model: mujoco.MjModel, body: str) -> float:
+    """How far the centre of mass may move along all three body axes and stay in that box."""
+    axes = np.zeros(9)
+    mujoco.mju_quat2Mat(axes, model.body(body).iquat)
+    diagonal = np.abs(axes.reshape(3, 3)).sum(axis=0)
+    return float((_inertia_box(model, body) / diagonal).min())

@@ -14,10 +14,12 @@ import mujoco
 import numpy as np
 
 from trueup.effects import anatomy
-from trueup.effects.effect import Effect, NothingMatches, Values, Write
+from trueup.effects.effect import Effect, Values, Write
 from trueup.effects.field_effect import FieldEffect, Target
 from trueup.effects.plausible import Factor
 from trueup.space import Parameter, Space
+
+_LONGEST_STEP = 1.3  # the control period may stretch the physics step by this factor
 
 
 def contact(*, pairs: str = "*") -> tuple[Effect, ...]:
@@ -95,35 +97,40 @@ class Rolling(Effect):
 
 @dataclass(frozen=True, kw_only=True)
 class Firmness(Effect):
-    """Stiffness and damping of a contact, as factors on those of the nominal world.
+    """Stiffness and damping ratio of a contact, as factors on those of the nominal world.
 
-    MuJoCo describes a contact by a time constant and a damping ratio; these are the spring and the
-    damper behind them.
+    MuJoCo describes a contact by a time constant and a damping ratio, and raises time constants
+    below two physics steps without a word: a contact meant to be firmer would become softer. The
+    bounds stay clear of that, also where the control period stretches the step, and of ratios so
+    low that a resting object chatters. Pairs with no room for it are left out.
     """
 
     pairs: str = "*"
 
     def parameters(self, model: mujoco.MjModel) -> tuple[Parameter, ...]:
-        return tuple(
-            Factor(limit=4.0, usual=1.5).parameter(
-                name=f"contact/{group}/{quantity}",
-                unit="1",
-                nominal=1.0,
-                source="relative to nominal; grasps stay stable in this range (measured)",
-            )
-            for group in self._groups(model)
-            for quantity in ("stiffness", "damping")
-        )
+        found = []
+        for group, pairs in self._groups(model).items():
+            stiff, damped = self._limits(model, pairs)
+            for quantity, limit, usual in (("stiffness", stiff, 1.3), ("damping", damped, 1.15)):
+                found.append(
+                    Factor(limit=limit, usual=min(usual, limit)).parameter(
+                        name=f"contact/{group}/{quantity}",
+                        unit="1",
+                        nominal=1.0,
+                        source="relative to nominal; cubes rest and grasps hold in this range",
+                    )
+                )
+        return tuple(found)
 
     def writes(self, model: mujoco.MjModel) -> tuple[Write, ...]:
         members = [(g, pair) for g, pairs in self._groups(model).items() for pair in pairs]
         stiffness = [f"contact/{group}/stiffness" for group, _ in members]
         damping = [f"contact/{group}/damping" for group, _ in members]
 
-        def ratio(p: Values) -> np.ndarray:
-            return p.stack(damping) / np.sqrt(p.stack(stiffness))
+        def time_constant(p: Values) -> np.ndarray:
+            return 1.0 / (p.stack(damping) * np.sqrt(p.stack(stiffness)))
 
-        columns = ((0, lambda p: 1.0 / p.stack(damping)), (1, ratio))
+        columns = ((0, time_constant), (1, lambda p: p.stack(damping)))
         return tuple(
             Write(
                 field="pair_solref",
@@ -138,15 +145,25 @@ class Firmness(Effect):
             if members
         )
 
+    def _limits(self, model: mujoco.MjModel, pairs: list[str]) -> tuple[float, float]:
+        """The largest factors of stiffness and damping ratio that MuJoCo will not cut off."""
+        room = min(_room(model, pair) for pair in pairs)
+        stiff = min(1.5, room)
+        return stiff, min(1.25, room / stiff**0.5)
+
     def _groups(self, model: mujoco.MjModel) -> dict[str, list[str]]:
         groups: dict[str, list[str]] = {}
         for pair in anatomy.names(model, "pair"):
             group = pair.split(".", 1)[0]
-            if fnmatchcase(group, self.pairs):
+            if fnmatchcase(group, self.pairs) and _room(model, pair) >= 1.1:
                 groups.setdefault(group, []).append(pair)
-        if not groups and self.pairs != "*":
-            raise NothingMatches(self, "pair", self.pairs, anatomy.names(model, "pair"))
         return groups
+
+
+def _room(model: mujoco.MjModel, pair: str) -> float:
+    """How often two of the longest physics steps fit into a contact's time constant."""
+    time_constant = model.pair_solref[anatomy.identity(model, "pair", pair), 0]
+    return float(time_constant) / (2.0 * _LONGEST_STEP * model.opt.timestep)
 
 
 def surface(geom: str) -> tuple[Effect, ...]:

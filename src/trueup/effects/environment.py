@@ -21,7 +21,7 @@ PARKED_Z = -1.0  # m; where things wait that are not there
 _CONTACT = {
     "condim": 4,
     "friction": [0.6, 0.6, 0.005, 0.0001, 0.0001],
-    "solref": [0.01, 1.0],
+    "solref": [0.02, 1.0],
     "solimp": [0.95, 0.99, 0.001, 0.5, 2.0],
 }
 

@@ -22,6 +22,7 @@ from trueup.effects.plausible import Around, UpTo
 from trueup.space import Parameter, Space
 
 _LINEAR = 1  # interpolation between the samples of a history buffer
+_HALF_NORMAL_STD = 0.6028  # of the absolute value of a standard normal
 _SHORTEST_STEP = 0.65  # the control period may shrink the physics step by this factor
 
 _ENCODERS = (mujoco.mjtSensor.mjSENS_JOINTPOS, mujoco.mjtSensor.mjSENS_JOINTVEL)
@@ -41,7 +42,10 @@ def latency(*, sensors: str = "*") -> tuple[Effect, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class ActionDelay(Effect):
-    """Time from sending a command until the servo acts on it, and how much that varies."""
+    """Time from sending a command until the servo acts on it, and how much that varies.
+
+    Jitter only ever adds: each command is late by the delay and some more.
+    """
 
     delay: ClassVar[str] = "latency/action_delay"
     jitter: ClassVar[str] = "latency/action_jitter"
@@ -63,7 +67,8 @@ class ActionDelay(Effect):
         )
 
     def edit(self, spec: mujoco.MjSpec, space: Space) -> None:
-        longest = _highest(space, self.delay) + 3.0 * _highest(space, self.jitter)
+        longest = _highest(space, self.delay)
+        longest += 3.0 / _HALF_NORMAL_STD * _highest(space, self.jitter)
         for actuator in spec.actuators:
             if actuator.name and not actuator.name.endswith("_lugre"):
                 actuator.nsample = _samples(spec, longest)
@@ -78,18 +83,13 @@ class ActionDelay(Effect):
             return _delays(p[self.delay], step, len(elements))
 
         def late(p: Values, draws: Draws, time_s: np.ndarray) -> np.ndarray:
-            extra = p[self.jitter] * np.minimum(np.abs(draws.normal[:, 0]), 3.0)
-            return np.repeat(extra[:, None], len(elements), axis=1)
+            spread = np.minimum(np.abs(draws.normal[:, 0]), 3.0) / _HALF_NORMAL_STD
+            return _delays(p[self.delay] + p[self.jitter] * spread, step, len(elements))
 
         return (
             Write(field="actuator_delay", elements=elements, values=delays),
             Write(
-                field="actuator_delay",
-                elements=elements,
-                values=late,
-                op="add",
-                each_step=True,
-                normals=1,
+                field="actuator_delay", elements=elements, values=late, each_step=True, normals=1
             ),
         )
 

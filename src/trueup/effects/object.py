@@ -15,7 +15,7 @@ from trueup.effects.plausible import Around, Factor
 from trueup.space import Parameter, Space
 
 _AXES = "xyz"
-FACE_INSET = 0.0003  # m; a face's own box stands proud of the others by this much
+FACE_INSET = 0.0015  # m; a face stands proud of the others by more than a squeeze sinks in
 
 
 def manipulated(*, body: str) -> tuple[Effect, ...]:
@@ -44,7 +44,7 @@ class Box(Effect):
                 name=f"{name}/mass",
                 unit="kg",
                 nominal=float(model.body(self.body).mass[0]),
-                source="a wooden, printed or filled cube of this size: 10-250 g",
+                source="a wooden, printed or filled cube of this size: 6-150 g",
             ),
             Factor(limit=1.6, usual=1.15).parameter(
                 name=f"{name}/inertia",

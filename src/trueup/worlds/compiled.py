@@ -136,7 +136,7 @@ class Compiled:
         edited = [e for e in self._effects if type(e).edit is not Effect.edit]
         if not edited:
             return self.world.model
-        spec = self.world.spec()
+        spec = self.world.described()
         for effect in edited:
             effect.edit(spec, self.space)
         return compiled_spec(spec, self.world.name)

@@ -13,36 +13,39 @@ from trueup.effects import Array
 
 @dataclass(frozen=True)
 class _Link:
-    """A fixed transform, then a turn about an axis (no axis: the transform alone)."""
+    """A fixed transform; or, with an axis, a joint: a turn about or a move along it.
+
+    `place` is then where the axis passes, and `rest` the joint position of the model as drawn.
+    """
 
     place: np.ndarray
     turn: np.ndarray
-    axis: np.ndarray | None
-    column: int
+    axis: np.ndarray | None = None
+    column: int = -1
+    slides: bool = False
+    rest: float = 0.0
 
 
-class Chain:
+class ForwardKinematics:
     """The kinematic chain from the world to a site, read once from a model.
 
     Args:
         model: The nominal model; what a controller believes of the robot.
         site: The site at its end.
-        joints: Hinges whose positions will be given, in order. Other joints stay at zero.
+        joints: Hinges and slides whose positions will be given, in order; others stay as drawn.
     """
 
     def __init__(self, model: mujoco.MjModel, site: str, joints: tuple[str, ...]) -> None:
         at = model.site(site)
-        links = [_Link(at.pos.copy(), _matrix(at.quat), None, -1)]
+        links = [_Link(at.pos.copy(), _matrix(at.quat))]
         body = int(model.site_bodyid[at.id])
         ids = [model.joint(joint).id for joint in joints]
         while body:
             first, count = int(model.body_jntadr[body]), int(model.body_jntnum[body])
             for joint in reversed(range(first, first + count)):
                 if joint in ids:
-                    axis = model.jnt_axis[joint].copy()
-                    links.append(_Link(np.zeros(3), np.eye(3), axis, ids.index(joint)))
-            fixed = _Link(model.body_pos[body].copy(), _matrix(model.body_quat[body]), None, -1)
-            links.append(fixed)
+                    links.append(_joint(model, joint, ids.index(joint)))
+            links.append(_Link(model.body_pos[body].copy(), _matrix(model.body_quat[body])))
             body = int(model.body_parentid[body])
         self._links = tuple(reversed(links))
 
@@ -55,9 +58,25 @@ class Chain:
             if link.axis is None:
                 turn = xp.asarray(link.turn.T.copy(), dtype=q.dtype)
                 place = place @ turn + xp.asarray(link.place, dtype=q.dtype)
+                continue
+            moved = q[:, link.column] - link.rest
+            if link.slides:
+                place = place + moved[:, None] * xp.asarray(link.axis, dtype=q.dtype)
             else:
-                place = _turned(xp, link.axis, q[:, link.column], place)
+                anchor = xp.asarray(link.place, dtype=q.dtype)
+                place = _turned(xp, link.axis, moved, place - anchor) + anchor
         return place
+
+
+def _joint(model: mujoco.MjModel, joint: int, column: int) -> _Link:
+    return _Link(
+        model.jnt_pos[joint].copy(),
+        np.eye(3),
+        model.jnt_axis[joint].copy(),
+        column,
+        slides=model.jnt_type[joint] == mujoco.mjtJoint.mjJNT_SLIDE,
+        rest=float(model.qpos0[model.jnt_qposadr[joint]]),
+    )
 
 
 def _turned(xp, axis: np.ndarray, angle: Array, vector: Array) -> Array:

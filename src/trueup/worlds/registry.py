@@ -62,7 +62,19 @@ def _from_file(name: str) -> World:
         if isinstance(value, type) and issubclass(value, World) and value.__module__ == module_name
     }
     if not wanted and len(found) == 1:
-        return next(iter(found.values()))()
+        wanted = next(iter(found))
+    if not wanted:
+        names = ", ".join(found) or "none"
+        raise TrueupError(
+            f"The world file {file} does not say which world to take; it has: {names}.",
+            fix="Give FILE.py:CLASS.",
+        )
     if wanted not in found:
         raise UnknownName(f"world class in {file}", wanted, found, fix="Give FILE.py:CLASS.")
+    missing = sorted(getattr(found[wanted], "__abstractmethods__", ()))
+    if missing:
+        raise TrueupError(
+            f"The world {wanted} in {file} is not complete: it lacks {', '.join(missing)}.",
+            fix="Write these methods; trueup.worlds.World says what each must return.",
+        )
     return found[wanted]()

@@ -37,7 +37,7 @@ REACH = (0.02, 0.03, 0.495, 1.045, 1.62, 0.35)
 GRASP_CONTACT: dict[str, Any] = dict(
     condim=4,
     friction=[0.9, 0.9, 0.005, 0.0001, 0.0001],
-    solref=[0.01, 1.0],
+    solref=[0.02, 1.0],
     solimp=[0.99, 0.995, 0.001, 0.5, 2.0],
 )
 """Fields of a `<pair>` between a finger and what it holds: printed PLA on plastic.
@@ -49,7 +49,7 @@ squeezed at the full torque of the gripper, slip 0.35 mm in 30 s and sink 0.45 m
 TABLE_CONTACT: dict[str, Any] = dict(
     condim=4,
     friction=[0.6, 0.6, 0.005, 0.0001, 0.0001],
-    solref=[0.01, 1.0],
+    solref=[0.02, 1.0],
     solimp=[0.95, 0.99, 0.001, 0.5, 2.0],
 )
 """Fields of a `<pair>` between an object, or a link, and the table."""

@@ -17,6 +17,7 @@ from trueup.worlds.tabletop import (
     CUBE_SIGNALS,
     FINGERS,
     JOINT_SIGNALS,
+    PAN_AXIS_X,
     TARGET_SIGNAL,
     TCP_SIGNAL,
     TRUE_CUBE,
@@ -58,7 +59,10 @@ class Reach(World):
 
     def start(self, scene: Scene) -> Mapping[str, np.ndarray]:
         x, y = polar(scene.streams, radius=(0.14, 0.28), angle=(-0.9, 0.9))
-        z = scene.surface("table", x, y) + 0.04 + 0.16 * scene.streams.uniform(1)[:, 0]
+        u = scene.streams.uniform(1)[:, 0]
+        # from 4 to 11 cm where the hand waits at 15, so that no episode begins at its end
+        top = np.where(np.hypot(x - 0.213, y) < 0.06, 0.11, 0.20)
+        z = scene.surface("table", x, y) + 0.04 + (top - 0.04) * u
         return {**near_home(scene.streams), "target": np.stack([x, y, z], axis=-1)}
 
     def reward(self, s: Readings, action: Array) -> Array:
@@ -79,6 +83,17 @@ class _CubeTask(World):
         cube = s["truth/cube_position"]
         far = (cube[:, 0] ** 2 + cube[:, 1] ** 2) ** 0.5 > 0.45
         return far | (cube[:, 2] < -0.1)
+
+    def _grasped(self, s: Readings) -> Array:
+        """1 where both fingers press on the cube, 0 where one does not."""
+        xp = array_namespace(s["truth/fixed_grip"])
+        fixed, moving = ((s[f"truth/{f}_grip"] ** 2).sum(-1) ** 0.5 for f in ("fixed", "moving"))
+        return xp.tanh(xp.minimum(fixed, moving) / 0.5)
+
+    def _risen(self, s: Readings, height: float) -> Array:
+        """How much of a height the cube has been raised, 0 to 1."""
+        xp = array_namespace(s["truth/cube_position"])
+        return xp.clip((s["truth/cube_position"][:, 2] - CUBE_HALF) / height, 0.0, 1.0)
 
     def _cube(
         self, scene: Scene, *, radius: tuple[float, float], angle: tuple[float, float]
@@ -110,21 +125,23 @@ class Push(_CubeTask):
         cube = self._cube(scene, radius=(_NEAR, 0.22), angle=(-0.5, 0.5))
         u = scene.streams.uniform(2)
         turn, far = 2.0 * np.pi * u[:, 0], 0.06 + 0.06 * u[:, 1]
-        x = np.clip(cube[:, 0] + far * np.cos(turn), 0.16, 0.30)
-        y = np.clip(cube[:, 1] + far * np.sin(turn), -0.18, 0.18)
+        x, y = (cube[:, i] + far * f(turn) for i, f in ((0, np.cos), (1, np.sin)))
+        # a mark out of reach moves to the other side of the cube, as far from it as before
+        radius = np.hypot(x - PAN_AXIS_X, y)
+        flip = (radius < 0.13) | (radius > 0.27) | (np.abs(y) > 0.18)
+        x, y = (np.where(flip, 2.0 * cube[:, i] - v, v) for i, v in ((0, x), (1, y)))
         mark = np.stack([x, y, scene.surface("table", x, y) + 0.001], axis=-1)
-        return {**near_home(scene.streams), "cube": cube, "target": mark}
+        return {**near_home(scene.streams, gripper=0.0), "cube": cube, "target": mark}
 
     def reward(self, s: Readings, action: Array) -> Array:
         xp = array_namespace(action)
-        cube, mark = s["truth/cube_position"][:, :2], s["target_position"][:, :2]
-        left = _distance(cube, mark)
-        away = (cube - mark) / xp.where(left > 1e-6, left, 1.0)[:, None]
-        behind = cube + 0.03 * away
-        tcp = s["truth/tcp_position"]
-        hand = ((tcp[:, :2] - behind) ** 2).sum(-1) + (tcp[:, 2] - 0.02) ** 2
-        near = 1.0 - xp.tanh(10.0 * hand**0.5)
-        return 0.3 * near + 1.0 - xp.tanh(8.0 * left) + 1.0 * (left < 0.025)
+        cube, mark = s["truth/cube_position"], s["target_position"]
+        away = cube[:, :2] - mark[:, :2]
+        left = _distance(cube[:, :2], mark[:, :2])
+        away = away / xp.where(left > 1e-6, left, 1.0)[:, None]
+        behind = xp.concat([cube[:, :2] + 0.025 * away, 0.02 + 0.0 * cube[:, :1]], axis=1)
+        near = _closeness(s["truth/tcp_position"], behind, 0.15)
+        return 0.5 * near + 2.0 * (1.0 - xp.tanh(left / 0.12))
 
     def success(self, s: Readings) -> Array:
         left = _distance(s["truth/cube_position"][:, :2], s["target_position"][:, :2])
@@ -153,10 +170,9 @@ class Lift(_CubeTask):
         return {**near_home(scene.streams), "cube": cube}
 
     def reward(self, s: Readings, action: Array) -> Array:
-        xp = array_namespace(action)
-        cube = s["truth/cube_position"]
-        risen = xp.clip((cube[:, 2] - CUBE_HALF) / self.height, 0.0, 1.0)
-        return _closeness(s["truth/tcp_position"], cube, 0.1) + 3.0 * risen
+        risen = self._risen(s, self.height)
+        near = _closeness(s["truth/tcp_position"], s["truth/cube_position"], 0.1)
+        return near + self._grasped(s) + 3.0 * risen
 
     def success(self, s: Readings) -> Array:
         cube = s["truth/cube_position"]
@@ -194,12 +210,12 @@ class Place(_CubeTask):
     def reward(self, s: Readings, action: Array) -> Array:
         xp = array_namespace(action)
         cube, bin_place = s["truth/cube_position"], s["target_position"]
-        risen = xp.clip((cube[:, 2] - CUBE_HALF) / 0.06, 0.0, 1.0)
+        risen = self._risen(s, 0.06)
         across = _distance(cube[:, :2], bin_place[:, :2])
-        inside = self._inside(s)
-        carried = risen * (1.0 - xp.tanh(5.0 * across))
-        held = _closeness(s["truth/tcp_position"], cube, 0.1) + risen + 2.0 * carried
-        return xp.where(inside, 6.0 + 0.0 * held, held)
+        near = _closeness(s["truth/tcp_position"], cube, 0.1)
+        carried = risen * (1.0 - xp.tanh(across / 0.15))
+        held = near + self._grasped(s) + risen + 3.0 * carried
+        return xp.where(self._inside(s), 8.0 + 0.0 * held, held)
 
     def success(self, s: Readings) -> Array:
         slow = (s["truth/cube_velocity"] ** 2).sum(-1) ** 0.5 < 0.05

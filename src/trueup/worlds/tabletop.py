@@ -23,7 +23,7 @@ from trueup.effects import (
     soft_fingertips,
 )
 from trueup.streams import Streams
-from trueup.worlds.kinematics import Chain
+from trueup.worlds.kinematics import ForwardKinematics
 from trueup.worlds.so101 import GRASP_CONTACT, HOME, JOINTS, TABLE_CONTACT, so101
 from trueup.worlds.world import Signal, World
 
@@ -44,7 +44,7 @@ TCP_SIGNAL = Signal(
     name="tcp_position",
     unit="m",
     sensors=tuple(f"{j}_position" for j in JOINTS),
-    function=lambda world, q: tcp_chain(world)(q),
+    function=lambda world, q: tcp_kinematics(world)(q),
 )
 """Where the arm believes its fingertips are: nominal kinematics of what its encoders read."""
 CUBE_SIGNALS = (
@@ -57,13 +57,14 @@ TRUE_CUBE = (
     Signal(name="true_cube_position", unit="m", sensors=("truth/cube_position",)),
     Signal(name="true_cube_orientation", unit="1", sensors=("truth/cube_orientation",)),
     Signal(name="true_cube_velocity", unit="m/s", sensors=("truth/cube_velocity",)),
+    Signal(name="grip_force", unit="N", sensors=("truth/fixed_grip", "truth/moving_grip")),
 )
 
 
 @cache
-def tcp_chain(world: World) -> Chain:
+def tcp_kinematics(world: World) -> ForwardKinematics:
     """The chain from the table to the fingertips in the nominal world."""
-    return Chain(world.model, "tcp", JOINTS)
+    return ForwardKinematics(world.model, "tcp", JOINTS)
 
 
 def tabletop(*, visual: bool = True) -> mujoco.MjSpec:
@@ -118,6 +119,8 @@ def add_cube(spec: mujoco.MjSpec) -> None:
         _sense(spec, f"{prefix}cube_position", mujoco.mjtSensor.mjSENS_FRAMEPOS, "cube")
         _sense(spec, f"{prefix}cube_orientation", mujoco.mjtSensor.mjSENS_FRAMEQUAT, "cube")
     _sense(spec, "truth/cube_velocity", mujoco.mjtSensor.mjSENS_FRAMELINVEL, "cube")
+    for finger, body in (("fixed", "gripper"), ("moving", "moving_jaw_so101_v1")):
+        _sense_grip(spec, f"truth/{finger}_grip", body)
 
 
 def add_target(spec: mujoco.MjSpec, *, radius: float, flat: bool = False) -> None:
@@ -177,10 +180,13 @@ def upright(streams: Streams, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np
     return np.stack([x, y, z, np.cos(half), zero, zero, np.sin(half)], axis=-1)
 
 
-def near_home(streams: Streams, *, spread: float = 0.03) -> dict[str, np.ndarray]:
+def near_home(
+    streams: Streams, *, spread: float = 0.03, gripper: float = HOME[5]
+) -> dict[str, np.ndarray]:
     """Joint positions (n, 1) about the ready pose."""
     shift = spread * (2.0 * streams.uniform(len(JOINTS)) - 1.0)
-    return {joint: HOME[i] + shift[:, i : i + 1] for i, joint in enumerate(JOINTS)}
+    pose = (*HOME[:5], gripper)
+    return {joint: pose[i] + shift[:, i : i + 1] for i, joint in enumerate(JOINTS)}
 
 
 def add_pair(spec: mujoco.MjSpec, name: str, first: str, second: str, numbers: dict) -> None:
@@ -198,6 +204,20 @@ def _sense(
     }
     frame = mujoco.mjtObj.mjOBJ_SITE if site else mujoco.mjtObj.mjOBJ_XBODY
     spec.add_sensor(name=name, type=kind, objtype=kinds.get(kind, frame), objname=on)
+
+
+def _sense_grip(spec: mujoco.MjSpec, name: str, body: str) -> None:
+    """The net force between a finger and the cube."""
+    net_force, one_slot = 3, 1
+    spec.add_sensor(
+        name=name,
+        type=mujoco.mjtSensor.mjSENS_CONTACT,
+        objtype=mujoco.mjtObj.mjOBJ_BODY,
+        objname=body,
+        reftype=mujoco.mjtObj.mjOBJ_BODY,
+        refname="cube",
+        intprm=[1 << mujoco.mjtConDataField.mjCONDATA_FORCE.value, net_force, one_slot],
+    )
 
 
 def _add_look(spec: mujoco.MjSpec) -> None:

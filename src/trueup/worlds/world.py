@@ -48,7 +48,7 @@ class World(ABC):
         observations: What the robot can know.
         privileged: What only the simulator knows, for critics.
         control_period_s: Time between commands; a whole number of physics steps.
-        episode_s: An episode ends after this long.
+        episode_s: An episode ends after this long, counted in control periods.
         hold_s: Success must last this long to count.
     """
 
@@ -93,7 +93,14 @@ class World(ABC):
     @cached_property
     def model(self) -> mujoco.MjModel:
         """The nominal world, compiled. Shared: read it, do not write it."""
-        return compiled_spec(self.spec(), self.name)
+        return compiled_spec(self.described(), self.name)
+
+    def described(self) -> mujoco.MjSpec:
+        """A fresh `spec()`, or MuJoCo's reason why not, as a sentence."""
+        try:
+            return self.spec()
+        except (ValueError, OSError) as error:
+            raise BrokenModel(self.name, error) from error
 
     @cached_property
     def catalogue(self) -> Space:
@@ -118,6 +125,11 @@ class World(ABC):
         return tuple(self.model.actuator(i).name for i in range(self.model.nu))
 
     @property
+    def steps(self) -> int:
+        """Control steps of an episode; the same for a world whose loop runs slow or fast."""
+        return max(1, round(self.episode_s / self.control_period_s))
+
+    @property
     def substeps(self) -> int:
         """Physics steps per control step."""
         steps = self.control_period_s / self.model.opt.timestep
@@ -137,7 +149,14 @@ def compiled_spec(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
     try:
         return spec.compile()
     except ValueError as error:
-        reason = " ".join(str(error).split())
-        raise TrueupError(
-            f"World {name!r} does not compile: {reason}.", fix="Mend its MJCF or spec()."
-        ) from error
+        raise BrokenModel(name, error) from error
+
+
+class BrokenModel(TrueupError):
+    """A model that MuJoCo refuses."""
+
+    def __init__(self, world: str, error: Exception) -> None:
+        reason = " ".join(str(error).split()).rstrip(".")
+        super().__init__(
+            f"World {world!r} does not compile: {reason}.", fix="Mend its MJCF or spec()."
+        )
