@@ -1,0 +1,48 @@
+"""Paths that are checked before the work begins, so that none of it is lost."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from trueup.errors import TrueupError
+from trueup.files import whole
+
+
+def writable_file(path: Path, suffix: str = "") -> Path:
+    """The path of a file to write, or a sentence that says why it cannot be."""
+    if path.is_dir():
+        raise TrueupError(
+            f"{path} is a folder, and a file is needed.",
+            fix=f"Name a file in it: {path / ('result' + (suffix or '.json'))}.",
+        )
+    if suffix and path.suffix.lower() != suffix:
+        raise TrueupError(
+            f"{path} does not end in {suffix}, which is what would be in it.",
+            fix=f"Write {path.with_suffix(suffix)}.",
+        )
+    writable_folder(path.parent)
+    return path
+
+
+def writable_folder(folder: Path) -> Path:
+    """A folder to write into, made where it is missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except (FileExistsError, NotADirectoryError):
+        raise TrueupError(
+            f"{folder} cannot be a folder: there is a file in its way.", fix="Choose another path."
+        ) from None
+    except OSError as error:
+        raise TrueupError(
+            f"Nothing can be written into {folder}: {error.strerror}.", fix="Choose another path."
+        ) from error
+    return folder
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file, whole or not at all."""
+    with whole(path) as partial:
+        partial.write_text(text, encoding="utf-8")

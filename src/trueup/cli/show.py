@@ -1,0 +1,93 @@
+"""Numbers, tables and progress for people; JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from trueup.cli.chance import wilson
+
+
+def console() -> Console:
+    """Standard output; 100 columns wide where nobody says how wide it is."""
+    known = sys.stdout.isatty() or "COLUMNS" in os.environ
+    return Console(width=None if known else 100, highlight=False, soft_wrap=False)
+
+
+def table(*columns: str, right: tuple[str, ...] = (), keep: tuple[str, ...] = ()) -> Table:
+    """An empty table.
+
+    Args:
+        columns: Headings.
+        right: Headings of columns of numbers.
+        keep: Headings of columns whose cells must not be broken over lines.
+    """
+    made = Table(
+        box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold"
+    )
+    for name in columns:
+        made.add_column(
+            name,
+            justify="right" if name in right else "left",
+            overflow="fold",
+            no_wrap=name in keep or name in right,
+        )
+    return made
+
+
+def as_json(data: Any) -> str:
+    """JSON text that any parser reads: no NaN."""
+    return json.dumps(data, indent=1, allow_nan=False)
+
+
+def print_json(data: Any) -> None:
+    """The only thing a command with --json writes to standard output."""
+    print(as_json(data))
+
+
+def number(x: float) -> str:
+    """Three significant digits; thousands in groups, so that no small exponent appears."""
+    text = f"{x:.3g}"
+    if "e+" in text:
+        return f"{float(text):,.0f}"
+    return text.replace("-", "−", 1) if text.startswith("-") else text
+
+
+def span(low: float, high: float) -> str:
+    """Two ends as `a … b`, or as `± b` where they mirror each other."""
+    if low == high:
+        return f"= {number(low)}"
+    return f"± {number(high)}" if low == -high else f"{number(low)} … {number(high)}"
+
+
+def unit(name: str) -> str:
+    """A unit for a table; a pure number has none."""
+    return "" if name == "1" else name
+
+
+def percent(successes: int, n: int) -> str:
+    """A share with its interval, e.g. `82.1 %  (95 % interval 79.6 – 84.3)`."""
+    low, high = wilson(successes, n)
+    share = 100 * successes / max(n, 1)
+    return f"{share:.1f} %  (95 % interval {100 * low:.1f} – {100 * high:.1f})"
+
+
+@contextmanager
+def progress(label: str, total: int, *, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error, where a person looks; yields what to call with steps done."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda steps: None
+        return
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda steps: bar.update(task, advance=steps)

@@ -1,0 +1,81 @@
+"""The table of verbs. A new one is a module of this folder and a row here.
+
+The module is imported only when its verb is called, so that `trueup --help` answers at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A command, and where it is written.
+
+    Attributes:
+        words: What is typed after `trueup`; several words where a room has several commands.
+        usage: What follows the words, for the list of verbs.
+        summary: One line; the first line of the command's docstring.
+        module: Module of this folder.
+        command: A frozen dataclass there: its fields are the options, its docstring the help, and
+            `run()` does it.
+    """
+
+    words: str
+    usage: str
+    summary: str
+    module: str
+    command: str
+
+
+VERBS = (
+    Verb(
+        "demo",
+        "",
+        "See it work: one grasp in 1,024 randomized worlds.",
+        "demo",
+        "Demo",
+    ),
+    Verb(
+        "worlds",
+        "",
+        "List the worlds: robot, scene and task.",
+        "worlds",
+        "List",
+    ),
+    Verb(
+        "worlds show",
+        "WORLD",
+        "What a world observes, commands and may have wrong.",
+        "worlds",
+        "Show",
+    ),
+    Verb(
+        "worlds picture",
+        "WORLD",
+        "Draw a world, or a mosaic of randomized copies.",
+        "pictures",
+        "Picture",
+    ),
+    Verb(
+        "worlds video",
+        "WORLD",
+        "Film randomized copies of a world in motion.",
+        "pictures",
+        "Video",
+    ),
+    Verb(
+        "space",
+        "WORLD",
+        "Every number a world may have wrong, gap by gap.",
+        "space",
+        "ListSpace",
+    ),
+    Verb(
+        "simulate",
+        "WORLD",
+        "Step many randomized copies: how fast, how often it works.",
+        "simulate",
+        "Simulate",
+    ),
+)
