@@ -41,19 +41,20 @@ class Streams:
 
     def uniform(self, *shape: int) -> np.ndarray:
         """Uniform draws in [0, 1), (n, *shape)."""
-        k = int(np.prod(shape, dtype=int))
-        with np.errstate(over="ignore"):
-            ticks = self._counts[:, None] + np.arange(1, k + 1, dtype=np.uint64)
-            bits = _mix(self._keys[:, None] + ticks * _GAMMA)
-            self._counts += np.uint64(k)
+        bits = self._bits(int(np.prod(shape, dtype=int)))
         return ((bits >> np.uint64(11)) * 2.0**-53).reshape(len(self), *shape)
 
     def normal(self, *shape: int) -> np.ndarray:
-        """Standard normal draws, (n, *shape), by Box and Muller."""
+        """Standard normal draws, (n, *shape) float32, by Box and Muller.
+
+        One hash makes a pair: its upper half the radius, its lower half the angle. Single precision
+        reaches 6.6 sigma, is plenty for noise, and is many times quicker.
+        """
         k = int(np.prod(shape, dtype=int))
-        u = self.uniform(2, (k + 1) // 2)
-        radius = np.sqrt(-2.0 * np.log1p(-u[:, 0]))
-        angle = 2.0 * np.pi * u[:, 1]
+        bits = self._bits((k + 1) // 2)
+        high, low = ((half * np.float32(2.0**-32)) for half in _halves(bits))
+        radius = np.sqrt(np.float32(-2.0) * np.log(high + np.float32(2.0**-33)))
+        angle = np.float32(2.0 * np.pi) * low
         pairs = np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
         return pairs[:, :k].reshape(len(self), *shape)
 
@@ -67,6 +68,17 @@ class Streams:
         """Start the streams of some worlds anew: row k of `other` becomes row ids[k] here."""
         self._keys[ids] = other._keys
         self._counts[ids] = other._counts
+
+    def _bits(self, k: int) -> np.ndarray:
+        """(n, k) fresh 64-bit numbers."""
+        with np.errstate(over="ignore"):
+            ticks = self._counts[:, None] + np.arange(1, k + 1, dtype=np.uint64)
+            self._counts += np.uint64(k)
+            return _mix(self._keys[:, None] + ticks * _GAMMA)
+
+
+def _halves(bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return (bits >> np.uint64(32)).astype(np.float32), bits.astype(np.uint32).astype(np.float32)
 
 
 def _mix(z: np.ndarray) -> np.ndarray:

@@ -77,7 +77,7 @@ class TestActionJitter:
     def test_spreads_the_delay(self, jitter_s: float) -> None:
         extra = self.extra(jitter_s)
         assert extra.min() > -1e-9  # jitter never makes a command early
-        assert extra.max() < 3.0 / 0.6028 * jitter_s + 1e-9
+        assert extra.max() < 3.0 / 0.6028 * jitter_s * (1 + 1e-6)  # draws are single precision
         # "standard deviation of the extra delay", as the parameter says of itself
         np.testing.assert_allclose(extra.std(), jitter_s, rtol=0.1)
 

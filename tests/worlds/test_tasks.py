@@ -28,7 +28,10 @@ _UNITS = {
     "tcp_position": ("m", 3),
     "cube_position": ("m", 3),
     "cube_orientation": ("1", 4),
+    "cube_from_tcp": ("m", 3),
     "target_position": ("m", 3),
+    "target_from_tcp": ("m", 3),
+    "target_from_cube": ("m", 3),
 }
 
 

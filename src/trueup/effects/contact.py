@@ -38,6 +38,7 @@ def contact(*, pairs: str = "*") -> tuple[Effect, ...]:
             parameter="contact/{name}/torsional",
             of="pair",
             match=pairs,
+            needs=_resists_spin,
             targets=(Target("pair_friction", 2),),
             unit="m",
             plausible=Factor(limit=5.0, usual=1.5),
@@ -158,6 +159,10 @@ class Firmness(Effect):
             if fnmatchcase(group, self.pairs) and _room(model, pair) >= 1.1:
                 groups.setdefault(group, []).append(pair)
         return groups
+
+
+def _resists_spin(model: mujoco.MjModel, pair: str) -> bool:
+    return bool(model.pair_dim[anatomy.identity(model, "pair", pair)] >= 4)
 
 
 def _room(model: mujoco.MjModel, pair: str) -> float:

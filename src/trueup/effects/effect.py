@@ -74,12 +74,13 @@ class Values:
     value. What others own may be read with `get`, where it is there.
 
     Args:
-        columns: (n,) arrays by parameter name.
+        columns: Arrays by parameter name, one number per world.
         n: How many worlds.
+        rows: Which of the worlds in the arrays; all by default.
     """
 
-    def __init__(self, columns: Mapping[str, Array], n: int) -> None:
-        self.n, self._columns = n, columns
+    def __init__(self, columns: Mapping[str, Array], n: int, rows: Any = None) -> None:
+        self.n, self._columns, self._rows = n, columns, rows
 
     @classmethod
     def at(cls, points: Points, nominal: Mapping[str, float] | None = None) -> Values:
@@ -88,23 +89,25 @@ class Values:
         return cls(filled | {name: points.column(name) for name in points.names}, len(points))
 
     def __getitem__(self, name: str) -> Array:
-        return self._columns[name]
+        column = self._columns[name]
+        return column if self._rows is None else column[self._rows]
 
     def get(self, name: str, otherwise: float) -> Array:
         """A parameter that may not be in the space."""
-        return self._columns.get(name, otherwise)
+        return self[name] if name in self._columns else otherwise
 
     def stack(self, names: Sequence[str]) -> np.ndarray:
         """Several parameters side by side, (n, len(names))."""
-        return np.stack([self._columns[name] for name in names], axis=-1)
+        return np.stack([self[name] for name in names], axis=-1)
 
     def repeat(self, name: str, k: int) -> np.ndarray:
         """One parameter for k elements alike, (n, k)."""
-        return np.repeat(self._columns[name][:, None], k, axis=1)
+        return np.repeat(self[name][:, None], k, axis=1)
 
     def take(self, ids: Any) -> Values:
         """The same parameters for some of the worlds."""
-        return Values({name: column[ids] for name, column in self._columns.items()}, len(ids))
+        rows = ids if self._rows is None else self._rows[ids]
+        return Values(self._columns, len(ids), rows)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -103,13 +103,13 @@ class FieldEffect(Effect):
             known = list(anatomy.driven_joints(model))
         else:
             known = anatomy.names(model, self.of)
-        groups: dict[str, list[str]] = {}
-        for name in known:
-            group = name.split(".", 1)[0]
-            if fnmatchcase(group, self.match) and (self.needs is None or self.needs(model, name)):
-                groups.setdefault(group, []).append(name)
-        if not groups and self.match != "*":
+        matching = [name for name in known if fnmatchcase(name.split(".", 1)[0], self.match)]
+        if not matching and self.match != "*":
             raise NothingMatches(self, self.of, self.match, known)
+        groups: dict[str, list[str]] = {}
+        for name in matching:
+            if self.needs is None or self.needs(model, name):
+                groups.setdefault(name.split(".", 1)[0], []).append(name)
         return groups
 
 

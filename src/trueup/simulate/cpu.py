@@ -74,7 +74,6 @@ class CpuWorlds(Worlds):
         self._held_s = np.zeros(n)
         self._age = np.zeros(n, int)  # control steps since each episode began
         self._alive = np.ones(n, bool)
-        self._measured = self._sensordata.copy()
         self._observation: dict[str, np.ndarray] = {}
 
     # Episodes -----------------------------------------------------------------------------------
@@ -222,7 +221,7 @@ class CpuWorlds(Worlds):
 
     @property
     def observation(self) -> dict[str, np.ndarray]:
-        return self._observation
+        return dict(self._observation)
 
     @property
     def privileged(self) -> dict[str, np.ndarray]:
@@ -260,21 +259,24 @@ class CpuWorlds(Worlds):
     def _measure(self, rows: np.ndarray | None) -> None:
         """Pass the readings through what the sensors do to them; of some worlds or of all."""
         if rows is None:
-            self._measured = self._sensors.apply(self._sensordata, self._values)
-        else:
-            self._measured = self._measured.copy()
-            self._measured[rows] = self._sensors.apply(
-                self._sensordata[rows], self._values.take(rows), rows
-            )
-        self._observation = self._signals(self.world.observations, self._measured)
+            measured = self._sensors.apply(self._sensordata, self._values)
+            self._observation = self._signals(self.world.observations, measured)
+            return
+        some = self._sensors.apply(self._sensordata[rows], self._values.take(rows), rows)
+        fresh = self._signals(self.world.observations, some)
+        for name, values in fresh.items():
+            kept = self._observation.get(name)
+            kept = np.zeros((self.n, values.shape[1])) if kept is None else kept.copy()
+            kept[rows] = values
+            self._observation[name] = kept
 
     def _signals(self, signals: tuple[Signal, ...], readings: np.ndarray) -> dict[str, np.ndarray]:
-        found = {}
+        found: dict[str, np.ndarray] = {}
         for signal in signals:
             values = readings[:, self._columns[signal]]
-            found[signal.name] = (
-                values if signal.function is None else signal.function(self.world, values)
-            )
+            if signal.function is not None:
+                values = signal.function(self.world, values, found)
+            found[signal.name] = values
         return found
 
     def _write(self, rows: np.ndarray, numbers: dict[str, Numbers]) -> None:

@@ -89,6 +89,10 @@ class Fixed(Prior):
 
     value: float
 
+    def support(self, low: float, high: float) -> tuple[float, float]:
+        """The value, as the two ends of a range of no width."""
+        return self.value, self.value
+
     def quantile(self, u: np.ndarray, low: float, high: float) -> np.ndarray:
         return np.full_like(u, self.value)
 
@@ -109,20 +113,21 @@ class Uniform(Prior):
     high: float | None = None
 
     def quantile(self, u: np.ndarray, low: float, high: float) -> np.ndarray:
-        low, high = self._inside(low, high)
+        low, high = self.support(low, high)
         return np.clip(low + u * (high - low), low, high)
 
     def log_density(self, x: np.ndarray, low: float, high: float) -> np.ndarray:
-        low, high = self._inside(low, high)
+        low, high = self.support(low, high)
         return np.where((x >= low) & (x <= high), -math.log(high - low or 1.0), -np.inf)
 
     def check(self, name: str, low: float, high: float) -> None:
         super().check(name, low, high)
-        inside = self._inside(low, high)
+        inside = self.support(low, high)
         if inside[0] > inside[1]:
             raise PriorMakesNoSense(self, name, f"it does not meet the bounds [{low}, {high}]")
 
-    def _inside(self, low: float, high: float) -> tuple[float, float]:
+    def support(self, low: float, high: float) -> tuple[float, float]:
+        """The ends of the range inside the bounds."""
         return (
             low if self.low is None else max(low, self.low),
             high if self.high is None else min(high, self.high),
@@ -134,18 +139,18 @@ class LogUniform(Uniform):
     """Every order of magnitude between `low` and `high` alike."""
 
     def quantile(self, u: np.ndarray, low: float, high: float) -> np.ndarray:
-        low, high = self._inside(low, high)
+        low, high = self.support(low, high)
         return np.clip(low * (high / low) ** u, low, high)
 
     def log_density(self, x: np.ndarray, low: float, high: float) -> np.ndarray:
-        low, high = self._inside(low, high)
+        low, high = self.support(low, high)
         inside = (x >= low) & (x <= high)
         width = math.log(high / low) or 1.0
         return np.where(inside, -np.log(np.where(inside, x, 1.0)) - math.log(width), -np.inf)
 
     def check(self, name: str, low: float, high: float) -> None:
         super().check(name, low, high)
-        if self._inside(low, high)[0] <= 0:
+        if self.support(low, high)[0] <= 0:
             raise PriorMakesNoSense(self, name, "a logarithm needs a lower bound above 0")
 
 

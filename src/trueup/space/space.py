@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, overload
 
@@ -18,7 +20,7 @@ from trueup.space.gap import Gap
 from trueup.space.joint import Joint
 from trueup.space.parameter import Parameter
 from trueup.space.point import Point, Points, read_json
-from trueup.space.prior import Fixed, Prior
+from trueup.space.prior import Fixed, LogUniform, Prior, Uniform
 
 _FORMAT = "trueup/space"
 
@@ -139,8 +141,7 @@ class Space:
                     f"not {rows.shape}.",
                     fix="Give one column for each parameter, in the order of `space.names`.",
                 )
-        for parameter, column in zip(self.parameters, rows.T, strict=True):
-            parameter.check_values(column)
+        self._check_rows(rows)
         return Points(self.names, rows)
 
     def sample(self, generator: np.random.Generator, n: int) -> Points:
@@ -151,8 +152,8 @@ class Space:
         """Worlds for uniform numbers (n, len(space)), however those were planned."""
         u = self._unit_rows(u)
         values = np.empty_like(u)
-        for i, parameter in enumerate(self.parameters):
-            values[:, i] = parameter.quantile(u[:, i])
+        for quantile, columns, low, high in self._quantiles:
+            values[:, columns] = quantile(u[:, columns], low, high)
         for joint, columns, parameters in self._joined():
             values[:, columns] = joint.quantile(u[:, columns], parameters)
         return Points(self.names, values)
@@ -270,6 +271,37 @@ class Space:
             )
         for joint, _, parameters in self._joined():
             joint.check(parameters)
+
+    @cached_property
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        low, high = np.array([[p.low, p.high] for p in self.parameters]).reshape(-1, 2).T
+        return low, high
+
+    def _check_rows(self, rows: np.ndarray) -> None:
+        low, high = self._bounds
+        inside = ((rows >= low) & (rows <= high)).all(axis=0)  # NaN is not inside
+        for i in np.flatnonzero(~inside):
+            self.parameters[i].check_values(rows[:, i])
+
+    @cached_property
+    def _quantiles(self) -> list[tuple[Callable, np.ndarray, Any, Any]]:
+        """Quantile functions with the columns each serves, plain priors gathered into one each.
+
+        A space has a hundred parameters and a reset often concerns a handful of worlds: one call
+        per column would cost more than all the arithmetic.
+        """
+        gathered: dict[type[Uniform], list[tuple[int, float, float]]] = defaultdict(list)
+        found: list[tuple[Callable, np.ndarray, Any, Any]] = []
+        for i, p in enumerate(self.parameters):
+            if isinstance(p.belief, (Uniform, Fixed)):
+                kind = LogUniform if isinstance(p.belief, LogUniform) else Uniform
+                gathered[kind].append((i, *p.belief.support(p.low, p.high)))
+            else:
+                found.append((p.belief.quantile, np.array([i]), p.low, p.high))
+        for kind, rows in gathered.items():
+            columns, low, high = (np.array(side) for side in zip(*rows, strict=True))
+            found.append((kind().quantile, columns, low, high))
+        return found
 
     def _names_joined(self) -> set[str]:
         return {name for joint in self.joints for name in joint.names}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
+from typing import TypeVar
 
 from trueup.errors import TrueupError, UnknownName
 from trueup.worlds.world import World
@@ -12,7 +13,10 @@ from trueup.worlds.world import World
 _WORLDS: dict[str, type[World]] = {}
 
 
-def register(world: type[World]) -> type[World]:
+AnyWorld = TypeVar("AnyWorld", bound=type[World])
+
+
+def register(world: AnyWorld) -> AnyWorld:
     """Make a world known by its name; use it as a class decorator."""
     _WORLDS[world.name] = world
     return world

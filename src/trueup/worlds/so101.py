@@ -52,7 +52,10 @@ TABLE_CONTACT: dict[str, Any] = dict(
     solref=[0.02, 1.0],
     solimp=[0.95, 0.99, 0.001, 0.5, 2.0],
 )
-"""Fields of a `<pair>` between an object, or a link, and the table."""
+"""Fields of a `<pair>` between an object and the table."""
+
+LINK_CONTACT: dict[str, Any] = {**TABLE_CONTACT, "condim": 3}
+"""Fields of a `<pair>` between a link and the table or another body: nothing spins there."""
 
 KP = 13.0
 """Servo stiffness, N m/rad: with the next three, one set of round numbers for all joints.

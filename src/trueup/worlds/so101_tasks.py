@@ -11,13 +11,14 @@ from array_api_compat import array_namespace
 from trueup.effects import Array, Effect
 from trueup.worlds.registry import register
 from trueup.worlds.scene import Readings, Scene
-from trueup.worlds.so101 import TABLE_CONTACT
+from trueup.worlds.so101 import LINK_CONTACT, TABLE_CONTACT
 from trueup.worlds.tabletop import (
     CUBE_HALF,
     CUBE_SIGNALS,
     FINGERS,
     JOINT_SIGNALS,
     PAN_AXIS_X,
+    TARGET_FROM_CUBE,
     TARGET_SIGNAL,
     TCP_SIGNAL,
     TRUE_CUBE,
@@ -26,6 +27,7 @@ from trueup.worlds.tabletop import (
     add_pair,
     add_target,
     cube_effects,
+    from_tcp,
     near_home,
     polar,
     robot_effects,
@@ -44,7 +46,7 @@ class Reach(World):
 
     name = "so101/reach"
     summary = "Bring the fingertips within 2 cm of a target in the air."
-    observations = (*JOINT_SIGNALS, TCP_SIGNAL, TARGET_SIGNAL)
+    observations = (*JOINT_SIGNALS, TCP_SIGNAL, TARGET_SIGNAL, from_tcp("target"))
     privileged = (TRUE_TCP,)
     episode_s = 2.0
     hold_s = 0.2
@@ -110,7 +112,14 @@ class Push(_CubeTask):
 
     name = "so101/push"
     summary = "Slide the cube to within 2.5 cm of a mark on the table."
-    observations = (*JOINT_SIGNALS, TCP_SIGNAL, *CUBE_SIGNALS, TARGET_SIGNAL)
+    observations = (
+        *JOINT_SIGNALS,
+        TCP_SIGNAL,
+        *CUBE_SIGNALS,
+        from_tcp("cube"),
+        TARGET_SIGNAL,
+        TARGET_FROM_CUBE,
+    )
     privileged = (TRUE_TCP, *TRUE_CUBE)
     episode_s = 5.0
     hold_s = 0.2
@@ -154,7 +163,7 @@ class Lift(_CubeTask):
 
     name = "so101/lift"
     summary = "Pick the cube up, at least 6 cm, and hold it for half a second."
-    observations = (*JOINT_SIGNALS, TCP_SIGNAL, *CUBE_SIGNALS)
+    observations = (*JOINT_SIGNALS, TCP_SIGNAL, *CUBE_SIGNALS, from_tcp("cube"))
     privileged = (TRUE_TCP, *TRUE_CUBE)
     episode_s = 4.0
     hold_s = 0.5
@@ -186,7 +195,14 @@ class Place(_CubeTask):
 
     name = "so101/place"
     summary = "Put the cube into an open bin and let go of it."
-    observations = (*JOINT_SIGNALS, TCP_SIGNAL, *CUBE_SIGNALS, TARGET_SIGNAL)
+    observations = (
+        *JOINT_SIGNALS,
+        TCP_SIGNAL,
+        *CUBE_SIGNALS,
+        from_tcp("cube"),
+        TARGET_SIGNAL,
+        TARGET_FROM_CUBE,
+    )
     privileged = (TRUE_TCP, *TRUE_CUBE)
     episode_s = 6.0
     hold_s = 0.2
@@ -250,7 +266,7 @@ class Place(_CubeTask):
             )
             add_pair(spec, f"object-bin.{name}", wall, "cube", TABLE_CONTACT)
             for finger in FINGERS:
-                add_pair(spec, f"self.{finger}.{name}", wall, finger, TABLE_CONTACT)
+                add_pair(spec, f"self.{finger}.{name}", wall, finger, LINK_CONTACT)
         spec.add_sensor(
             name="target_position",
             type=mujoco.mjtSensor.mjSENS_FRAMEPOS,

@@ -24,7 +24,7 @@ from trueup.effects import (
 )
 from trueup.streams import Streams
 from trueup.worlds.kinematics import ForwardKinematics
-from trueup.worlds.so101 import GRASP_CONTACT, HOME, JOINTS, TABLE_CONTACT, so101
+from trueup.worlds.so101 import GRASP_CONTACT, HOME, JOINTS, LINK_CONTACT, TABLE_CONTACT, so101
 from trueup.worlds.world import Signal, World
 
 PAN_AXIS_X = 0.0388  # m; the shoulder turns about this place
@@ -44,14 +44,32 @@ TCP_SIGNAL = Signal(
     name="tcp_position",
     unit="m",
     sensors=tuple(f"{j}_position" for j in JOINTS),
-    function=lambda world, q: tcp_kinematics(world)(q),
+    function=lambda world, q, known: tcp_kinematics(world)(q),
 )
 """Where the arm believes its fingertips are: nominal kinematics of what its encoders read."""
+
+
+def from_tcp(thing: str) -> Signal:
+    """Where a seen thing is from the fingertips, as the arm believes it; after TCP_SIGNAL."""
+    return Signal(
+        name=f"{thing}_from_tcp",
+        unit="m",
+        sensors=(f"{thing}_position",),
+        function=lambda world, place, known: place - known["tcp_position"],
+    )
+
+
 CUBE_SIGNALS = (
     Signal(name="cube_position", unit="m", sensors=("cube_position",)),
     Signal(name="cube_orientation", unit="1", sensors=("cube_orientation",)),
 )
 TARGET_SIGNAL = Signal(name="target_position", unit="m", sensors=("target_position",))
+TARGET_FROM_CUBE = Signal(
+    name="target_from_cube",
+    unit="m",
+    sensors=("target_position",),
+    function=lambda world, place, known: place - known["cube_position"],
+)
 TRUE_TCP = Signal(name="true_tcp_position", unit="m", sensors=("truth/tcp_position",))
 TRUE_CUBE = (
     Signal(name="true_cube_position", unit="m", sensors=("truth/cube_position",)),
@@ -74,6 +92,8 @@ def tabletop(*, visual: bool = True) -> mujoco.MjSpec:
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     spec.option.impratio = 10.0
+    # one arm and one cube: splitting constraints into islands costs more than it saves
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_ISLAND.value
     spec.memory = 2**20  # a few dozen contacts; the default of many MB is paid per thread
     _add_look(spec)
     table = spec.worldbody.add_body(name="table")
@@ -86,9 +106,9 @@ def tabletop(*, visual: bool = True) -> mujoco.MjSpec:
         conaffinity=0,
     )
     for geom in (*FINGERS, *LINKS):
-        add_pair(spec, f"robot-table.{geom}", geom, "table", TABLE_CONTACT)
+        add_pair(spec, f"robot-table.{geom}", geom, "table", LINK_CONTACT)
     for geom in ("fingertip_fixed", "fingertip_moving", "gripper_body"):
-        add_pair(spec, f"self.{geom}", geom, "base_body", TABLE_CONTACT)
+        add_pair(spec, f"self.{geom}", geom, "base_body", LINK_CONTACT)
     for joint in JOINTS:
         _sense(spec, f"{joint}_position", mujoco.mjtSensor.mjSENS_JOINTPOS, joint)
         _sense(spec, f"{joint}_velocity", mujoco.mjtSensor.mjSENS_JOINTVEL, joint)
@@ -113,7 +133,7 @@ def add_cube(spec: mujoco.MjSpec) -> None:
     for finger in FINGERS:
         add_pair(spec, f"fingertip-object.{finger}", finger, "cube", GRASP_CONTACT)
     for link in ("gripper_body", "base_body"):
-        add_pair(spec, f"robot-object.{link}", link, "cube", TABLE_CONTACT)
+        add_pair(spec, f"robot-object.{link}", link, "cube", LINK_CONTACT)
     add_pair(spec, "object-table", "cube", "table", TABLE_CONTACT)
     for prefix in ("", "truth/"):
         _sense(spec, f"{prefix}cube_position", mujoco.mjtSensor.mjSENS_FRAMEPOS, "cube")

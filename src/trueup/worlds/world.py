@@ -26,13 +26,16 @@ class Signal:
         unit: SI unit.
         sensors: MJCF sensors, in order.
         function: What a robot computes from these readings (n, k) with its own idea of itself,
-            e.g. where its hand is; none for the readings as they are.
+            and from the signals before this one, e.g. where its hand is. None for the readings as
+            they are.
     """
 
     name: str
     unit: str
     sensors: tuple[str, ...]
-    function: Callable[[World, Array], Array] | None = field(default=None, repr=False)
+    function: Callable[[World, Array, Mapping[str, Array]], Array] | None = field(
+        default=None, repr=False
+    )
 
 
 class World(ABC):
