@@ -1,0 +1,23 @@
+"""The rows of the table, by the name they are chosen with."""
+
+from __future__ import annotations
+
+import importlib
+
+from benchmarks.measure import Effort, Measure
+
+ROWS = {
+    "bare": "benchmarks.against_bare",
+    "peer": "benchmarks.against_peer",
+    "points": "benchmarks.new_points",
+    "memory": "benchmarks.memory",
+    "render": "benchmarks.rendering",
+    "startup": "benchmarks.startup",
+    "threads": "benchmarks.threads",
+    "overhead": "benchmarks.overhead",
+}
+
+
+def measured(row: str, effort: Effort) -> list[Measure]:
+    """What the module of a row found; it is imported only now, as peers are optional."""
+    return importlib.import_module(ROWS[row]).measure(effort)
