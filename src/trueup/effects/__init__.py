@@ -1,12 +1,8 @@
 """The catalogue: every way a world can differ from ours, one file per gap."""
 
-from trueup.effects.actuation import Backlash as Backlash
 from trueup.effects.actuation import CommandNoise as CommandNoise
 from trueup.effects.actuation import Fade as Fade
-from trueup.effects.actuation import LinkInertia as LinkInertia
-from trueup.effects.actuation import Stribeck as Stribeck
 from trueup.effects.actuation import SupplyVoltage as SupplyVoltage
-from trueup.effects.actuation import ZeroOffset as ZeroOffset
 from trueup.effects.actuation import actuation as actuation
 from trueup.effects.actuation import joint_friction as joint_friction
 from trueup.effects.actuation import servo as servo
@@ -35,6 +31,10 @@ from trueup.effects.latency import ControlPeriod as ControlPeriod
 from trueup.effects.latency import LostCommands as LostCommands
 from trueup.effects.latency import SensorDelay as SensorDelay
 from trueup.effects.latency import latency as latency
+from trueup.effects.linkage import Backlash as Backlash
+from trueup.effects.linkage import LinkInertia as LinkInertia
+from trueup.effects.linkage import Stribeck as Stribeck
+from trueup.effects.linkage import ZeroOffset as ZeroOffset
 from trueup.effects.object import Box as Box
 from trueup.effects.object import FaceFriction as FaceFriction
 from trueup.effects.object import manipulated as manipulated

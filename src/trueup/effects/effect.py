@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal
 import mujoco
 import numpy as np
 
+from trueup.effects import anatomy
 from trueup.errors import TrueupError
 from trueup.space import Parameter, Points, Space
 
@@ -180,3 +181,13 @@ class NothingMatches(TrueupError):
             f"(it has: {names}).",
             fix=f"Name a {kind} of the model in the effect, or leave the effect out of the world.",
         )
+
+
+def measuring(
+    effect: Effect, model: mujoco.MjModel, types: Sequence[mujoco.mjtSensor], pattern: str
+) -> list[str]:
+    """The sensors of some types an effect acts on; none only where it did not name any."""
+    found = anatomy.sensors_of(model, types, pattern)
+    if not found and pattern != "*":
+        raise NothingMatches(effect, "sensor", pattern, anatomy.names(model, "sensor"))
+    return found

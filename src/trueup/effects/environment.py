@@ -14,7 +14,7 @@ import numpy as np
 
 from trueup.effects import anatomy
 from trueup.effects.effect import Effect, NothingMatches, Values, Write
-from trueup.effects.plausible import Around, Between, Factor, UpTo
+from trueup.effects.plausible import Around, Between, Factor, Row, UpTo, declared
 from trueup.space import Parameter, Space
 
 PARKED_Z = -1.0  # m; where things wait that are not there
@@ -40,16 +40,13 @@ class Table(Effect):
         if anatomy.identity(model, "body", self.body) < 0:
             raise NothingMatches(self, "body", self.body, anatomy.names(model, "body"))
         tilt = "a table on a floor: 0.2-1°; a folding table: 3°"
-        rows = (
-            ("height", "m", Around(0.03, 0.004), "a base plate, a mat or a warped board"),
-            ("tilt_x", "rad", Around(0.08, 0.01), tilt),
-            ("tilt_y", "rad", Around(0.08, 0.01), tilt),
-        )
-        return tuple(
-            rule.parameter(
-                name=f"environment/{self.body}/{name}", unit=unit, nominal=0.0, source=source
-            )
-            for name, unit, rule, source in rows
+        return declared(
+            f"environment/{self.body}",
+            (
+                ("height", "m", 0.0, Around(0.03, 0.004), "a base plate, a mat, a warped board"),
+                ("tilt_x", "rad", 0.0, Around(0.08, 0.01), tilt),
+                ("tilt_y", "rad", 0.0, Around(0.08, 0.01), tilt),
+            ),
         )
 
     def writes(self, model: mujoco.MjModel) -> tuple[Write, ...]:
@@ -91,7 +88,7 @@ class Clutter(Effect):
 
     def parameters(self, model: mujoco.MjModel) -> tuple[Parameter, ...]:
         most = len(self.places)
-        rows: list[tuple] = [
+        rows: list[Row] = [
             ("count", "1", 0.0, Between(0.0, most, (0.0, most)), "rounded; a tidy to a busy table")
         ]
         for i, place in enumerate(self.places):
@@ -99,12 +96,7 @@ class Clutter(Effect):
             for axis, centre in zip("xy", place, strict=True):
                 region = Around(self.spread, self.spread)
                 rows.append((f"{i}/{axis}", "m", centre, region, "beside the task's own region"))
-        return tuple(
-            rule.parameter(
-                name=f"environment/clutter/{name}", unit=unit, nominal=nominal, source=source
-            )
-            for name, unit, nominal, rule, source in rows
-        )
+        return declared("environment/clutter", rows)
 
     def edit(self, spec: mujoco.MjSpec, space: Space) -> None:
         if "environment/clutter/count" not in space.active:
@@ -178,16 +170,14 @@ class Obstacle(Effect):
     half: ClassVar[tuple[float, float, float]] = (0.05, 0.01, 0.15)
 
     def parameters(self, model: mujoco.MjModel) -> tuple[Parameter, ...]:
-        rows = (
-            ("height", 0.0, UpTo(0.2, 0.08), "above the table; 0 is no obstacle"),
-            ("x", self.place[0], Around(0.06, 0.03), "beside the task's own region"),
-            ("y", self.place[1], Around(0.03, 0.02), "beside the task's own region"),
-        )
-        return tuple(
-            rule.parameter(
-                name=f"environment/obstacle/{name}", unit="m", nominal=nominal, source=source
-            )
-            for name, nominal, rule, source in rows
+        x, y = self.place
+        return declared(
+            "environment/obstacle",
+            (
+                ("height", "m", 0.0, UpTo(0.2, 0.08), "above the table; 0 is no obstacle"),
+                ("x", "m", x, Around(0.06, 0.03), "beside the task's own region"),
+                ("y", "m", y, Around(0.03, 0.02), "beside the task's own region"),
+            ),
         )
 
     def edit(self, spec: mujoco.MjSpec, space: Space) -> None:
@@ -240,17 +230,15 @@ class Patch(Effect):
     half_thickness: ClassVar[float] = 0.0005
 
     def parameters(self, model: mujoco.MjModel) -> tuple[Parameter, ...]:
-        rows = (
-            ("radius", "m", 0.0, UpTo(0.1, 0.05), "0 is no patch"),
-            ("friction", "1", 0.5, Factor(6.0, 2.5), "grease 0.08 to rubber 1.2 and above"),
-            ("x", "m", self.place[0], Around(0.08, 0.06), "within the task's region"),
-            ("y", "m", self.place[1], Around(0.12, 0.1), "within the task's region"),
-        )
-        return tuple(
-            rule.parameter(
-                name=f"environment/patch/{name}", unit=unit, nominal=nominal, source=source
-            )
-            for name, unit, nominal, rule, source in rows
+        x, y = self.place
+        return declared(
+            "environment/patch",
+            (
+                ("radius", "m", 0.0, UpTo(0.1, 0.05), "0 is no patch"),
+                ("friction", "1", 0.5, Factor(6.0, 2.5), "grease 0.08 to rubber 1.2 and above"),
+                ("x", "m", x, Around(0.08, 0.06), "within the task's region"),
+                ("y", "m", y, Around(0.12, 0.1), "within the task's region"),
+            ),
         )
 
     def edit(self, spec: mujoco.MjSpec, space: Space) -> None:

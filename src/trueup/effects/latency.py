@@ -17,7 +17,7 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from trueup.effects import anatomy
-from trueup.effects.effect import Draws, Effect, Filter, NothingMatches, Values, Write
+from trueup.effects.effect import Draws, Effect, Filter, Values, Write, measuring
 from trueup.effects.plausible import Around, UpTo
 from trueup.space import Parameter, Space
 
@@ -143,10 +143,7 @@ class SensorDelay(Effect):
         return (write,) if elements else ()
 
     def _sensors(self, model: mujoco.MjModel) -> list[str]:
-        found = anatomy.sensors_of(model, self.types, self.sensors)
-        if not found and self.sensors != "*":
-            raise NothingMatches(self, "sensor", self.sensors, anatomy.names(model, "sensor"))
-        return found
+        return measuring(self, model, self.types, self.sensors)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ its prior: what is randomized by default.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trueup.space import LogUniform, Parameter, Uniform
@@ -103,3 +104,15 @@ class Factor(Plausible):
             prior=LogUniform(nominal / self.usual, nominal * self.usual),
             source=source,
         )
+
+
+Row = tuple[str, str, float, Plausible, str]
+"""Quantity, unit, nominal value, what is plausible, and where that comes from."""
+
+
+def declared(stem: str, rows: Iterable[Row]) -> tuple[Parameter, ...]:
+    """The parameters of a table, named `stem/quantity`."""
+    return tuple(
+        rule.parameter(name=f"{stem}/{name}", unit=unit, nominal=nominal, source=source)
+        for name, unit, nominal, rule, source in rows
+    )

@@ -9,8 +9,8 @@ import mujoco
 from array_api_compat import array_namespace
 
 from trueup.effects import anatomy
-from trueup.effects.effect import Array, Effect, Filter, NothingMatches, Values
-from trueup.effects.plausible import Around, Factor, UpTo
+from trueup.effects.effect import Array, Effect, Filter, Values, measuring
+from trueup.effects.plausible import Around, Factor, UpTo, declared
 from trueup.space import Parameter
 
 
@@ -27,10 +27,7 @@ class _Reading(Effect):
     types: ClassVar[tuple[mujoco.mjtSensor, ...]]
 
     def _sensors(self, model: mujoco.MjModel) -> list[str]:
-        found = anatomy.sensors_of(model, self.types, self.sensors)
-        if not found and self.sensors != "*":
-            raise NothingMatches(self, "sensor", self.sensors, anatomy.names(model, "sensor"))
-        return found
+        return measuring(self, model, self.types, self.sensors)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,30 +41,20 @@ class Encoder(_Reading):
 
     def parameters(self, model: mujoco.MjModel) -> tuple[Parameter, ...]:
         sensors = self._sensors(model)
-        bias = Around(limit=0.3, usual=0.005)
         shared = (
-            ("quantum", "rad", UpTo(0.02, 0.0016), "12-bit encoder of the STS3215: 2π/4096"),
-            ("noise", "rad", UpTo(0.02, 0.002), "white; static logs of a real SO-101: ±1 tick"),
-            ("drift", "rad/√s", UpTo(0.01, 0.0005), "random walk; magnets warm and belts creep"),
-            ("dropout", "1", UpTo(0.5, 0.01), "chance that a reading is the last one again"),
+            ("quantum", "rad", 0.0, UpTo(0.02, 0.0016), "12-bit encoder of the STS3215: 2π/4096"),
+            ("noise", "rad", 0.0, UpTo(0.02, 0.002), "white; logs of a resting SO-101: ±1 tick"),
+            ("drift", "rad/√s", 0.0, UpTo(0.01, 0.0005), "random walk; magnets warm, belts creep"),
+            ("dropout", "1", 0.0, UpTo(0.5, 0.01), "chance that a reading is the last one again"),
         )
+        own = "a reading off by up to a few ticks, or by a calibration gone wrong"
+        biases = [
+            (f"{_joint(model, sensor)}/bias", "rad", 0.0, Around(0.3, 0.005), own)
+            for sensor in sensors
+        ]
         return (
-            *(
-                rule.parameter(
-                    name=f"sensing/encoder/{name}", unit=unit, nominal=0.0, source=source
-                )
-                for name, unit, rule, source in shared
-                if sensors
-            ),
-            *(
-                bias.parameter(
-                    name=f"sensing/{_joint(model, sensor)}/bias",
-                    unit="rad",
-                    nominal=0.0,
-                    source="a reading off by up to a few ticks, or by a calibration gone wrong",
-                )
-                for sensor in sensors
-            ),
+            *declared("sensing/encoder", shared if sensors else ()),
+            *declared("sensing", biases),
         )
 
     def observation(self, model: mujoco.MjModel, period_s: float) -> Filter | None:
@@ -85,14 +72,10 @@ class Speed(_Reading):
 
     def parameters(self, model: mujoco.MjModel) -> tuple[Parameter, ...]:
         rows = (
-            ("quantum", UpTo(0.5, 0.08), "speed register of the STS3215: 0.0767 rad/s"),
-            ("noise", UpTo(0.5, 0.05), "white; differentiated ticks at 50 Hz give 0.05 rad/s"),
+            ("quantum", "rad/s", 0.0, UpTo(0.5, 0.08), "speed register of the STS3215: 0.0767"),
+            ("noise", "rad/s", 0.0, UpTo(0.5, 0.05), "white; ticks at 50 Hz, differentiated: 0.05"),
         )
-        return tuple(
-            rule.parameter(name=f"sensing/speed/{name}", unit="rad/s", nominal=0.0, source=source)
-            for name, rule, source in rows
-            if self._sensors(model)
-        )
+        return declared("sensing/speed", rows if self._sensors(model) else ())
 
     def observation(self, model: mujoco.MjModel, period_s: float) -> Filter | None:
         columns = anatomy.readings(model, self._sensors(model))
@@ -115,12 +98,7 @@ class Current(_Reading):
             ("noise", "N·m", 0.0, UpTo(0.5, 0.03), "white; one count of 6.5 mA is about 0.01 N·m"),
             ("dropout", "1", 0.0, UpTo(0.5, 0.01), "chance that a reading is the last one again"),
         )
-        return tuple(
-            rule.parameter(
-                name=f"sensing/current/{name}", unit=unit, nominal=nominal, source=source
-            )
-            for name, unit, nominal, rule, source in rows
-        )
+        return declared("sensing/current", rows)
 
     def observation(self, model: mujoco.MjModel, period_s: float) -> Filter | None:
         columns = anatomy.readings(model, self._sensors(model))

@@ -50,7 +50,6 @@ class CpuWorlds(Worlds):
         self.divergences = []
         self._values = self._live_values()
         self._fields = {name: self.batch.expand(name).reshape(n, -1) for name in compiled.fields}
-        self._defaults: dict[str, np.ndarray] = {}
         self._base = {
             name: self._fields[name][:, elements]
             for name, elements in compiled.step_elements.items()

@@ -38,6 +38,7 @@ from trueup.worlds.world import World
 
 _NEAR, _FAR = 0.15, 0.24  # m from the shoulder's axis: where a cube can be grasped
 _SIDE = 0.75  # rad to either side
+_SEES_CUBE = (*JOINT_SIGNALS, TCP_SIGNAL, *CUBE_SIGNALS, from_tcp("cube"))
 
 
 @register
@@ -87,10 +88,14 @@ class _CubeTask(World):
         return far | (cube[:, 2] < -0.1)
 
     def _grasped(self, s: Readings) -> Array:
-        """1 where both fingers press on the cube, 0 where one does not."""
-        xp = array_namespace(s["truth/fixed_grip"])
-        fixed, moving = ((s[f"truth/{f}_grip"] ** 2).sum(-1) ** 0.5 for f in ("fixed", "moving"))
-        return xp.tanh(xp.minimum(fixed, moving) / 0.5)
+        """1 where the fingers press on the cube from opposite sides, 0 where they do not.
+
+        Two fingers that press on its top are no grasp, though both touch.
+        """
+        fixed, moving = s["truth/fixed_grip"], s["truth/moving_grip"]
+        xp = array_namespace(fixed)
+        against = xp.clip(-(fixed * moving).sum(-1), 0.0, None)
+        return xp.tanh(against**0.5 / 0.5)
 
     def _risen(self, s: Readings, height: float) -> Array:
         """How much of a height the cube has been raised, 0 to 1."""
@@ -112,14 +117,7 @@ class Push(_CubeTask):
 
     name = "so101/push"
     summary = "Slide the cube to within 2.5 cm of a mark on the table."
-    observations = (
-        *JOINT_SIGNALS,
-        TCP_SIGNAL,
-        *CUBE_SIGNALS,
-        from_tcp("cube"),
-        TARGET_SIGNAL,
-        TARGET_FROM_CUBE,
-    )
+    observations = (*_SEES_CUBE, TARGET_SIGNAL, TARGET_FROM_CUBE)
     privileged = (TRUE_TCP, *TRUE_CUBE)
     episode_s = 5.0
     hold_s = 0.2
@@ -163,7 +161,7 @@ class Lift(_CubeTask):
 
     name = "so101/lift"
     summary = "Pick the cube up, at least 6 cm, and hold it for half a second."
-    observations = (*JOINT_SIGNALS, TCP_SIGNAL, *CUBE_SIGNALS, from_tcp("cube"))
+    observations = _SEES_CUBE
     privileged = (TRUE_TCP, *TRUE_CUBE)
     episode_s = 4.0
     hold_s = 0.5
@@ -195,14 +193,7 @@ class Place(_CubeTask):
 
     name = "so101/place"
     summary = "Put the cube into an open bin and let go of it."
-    observations = (
-        *JOINT_SIGNALS,
-        TCP_SIGNAL,
-        *CUBE_SIGNALS,
-        from_tcp("cube"),
-        TARGET_SIGNAL,
-        TARGET_FROM_CUBE,
-    )
+    observations = (*_SEES_CUBE, TARGET_SIGNAL, TARGET_FROM_CUBE)
     privileged = (TRUE_TCP, *TRUE_CUBE)
     episode_s = 6.0
     hold_s = 0.2
