@@ -29,8 +29,8 @@ class NoGraphics(TrueupError):
         super().__init__(
             f"Pictures cannot be drawn: no offscreen OpenGL is available here ({reason}).",
             fix="On Debian or Ubuntu, install a software renderer with "
-            "`apt-get install libegl1 libgl1 libgl1-mesa-dri`, or set MUJOCO_GL=osmesa with "
-            "libosmesa6. Everything but pictures works without.",
+            "`apt-get install libegl1 libgl1 libgl1-mesa-dri`. If there is one, set MUJOCO_GL=egl "
+            "before mujoco is first imported. Everything but pictures works without.",
         )
 
 
