@@ -15,6 +15,7 @@ ROWS = {
     "startup": "benchmarks.startup",
     "threads": "benchmarks.threads",
     "overhead": "benchmarks.overhead",
+    "nominal": "benchmarks.nominal",
 }
 
 
