@@ -208,7 +208,7 @@ class TestReset:
                 return {"swng": np.zeros((scene.n, 1))}
 
         batch = CpuWorlds(Compiled(Lost(damping())), 1)
-        with pytest.raises(TrueupError, match="starts 'swng', which is neither a joint nor a moc"):
+        with pytest.raises(TrueupError, match="names 'swng', which is neither a joint nor a moc"):
             batch.reset(batch.space.nominal(), 0)
 
     def test_places_mocap_bodies(self):

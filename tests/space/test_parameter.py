@@ -249,5 +249,5 @@ GOOD = parameter().to_json()
     ids=lambda data: json.dumps({k: v for k, v in data.items() if GOOD.get(k, 0) != v}),
 )
 def test_a_parameter_that_cannot_be_read_is_a_sentence(data):
-    with pytest.raises(TrueupError, match="could not be read"):
+    with pytest.raises(TrueupError, match=r"could not be read|is not a number"):
         Parameter.from_json(data)

@@ -424,7 +424,17 @@ def test_a_truncated_file_is_called_so(tmp_path):
 def test_another_format_is_named(tmp_path, data, found):
     message = loading(tmp_path, json.dumps(data))
     assert f"its format is {found}, not 'trueup/space'" in message
-    assert "trueup space" in message
+    looks_like_a_point = isinstance(data, dict)
+    assert ("looks like a point" if looks_like_a_point else "trueup space") in message
+
+
+@pytest.mark.parametrize("bad", [float("nan"), -0.1, 1.5])
+@pytest.mark.parametrize("door", ["decode", "from_uniform"])
+def test_what_lies_outside_the_unit_cube_is_refused(door, bad):
+    u = np.full((2, len(SPACE)), 0.5)
+    u[1, 0] = bad
+    with pytest.raises(TrueupError, match="not inside the unit cube"):
+        getattr(SPACE, door)(u)
 
 
 @pytest.mark.parametrize("version", [0, 2, "1", None])

@@ -78,7 +78,7 @@ def test_a_missing_file_is_named(tmp_path):
     [("1 / 0", "ZeroDivisionError: division by zero"), ("class (", "SyntaxError")],
 )
 def test_a_broken_file_says_how(file, text, words):
-    with pytest.raises(TrueupError, match=rf"mine\.py fails when loaded: {words}"):
+    with pytest.raises(TrueupError, match=rf"mine\.py fails when loaded in line 1: {words}"):
         worlds.get(f"{file(text)}:Mine")
 
 

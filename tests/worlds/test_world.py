@@ -15,7 +15,7 @@ from trueup.worlds import Compiled, FieldCollision, MissingSensor, Readings, Sig
 
 
 def parameter(name: str, **changes) -> Parameter:
-    given = dict(name=name, unit="1", nominal=0.2, low=0.0, high=1.0)
+    given = dict(name=name, unit="N·m·s/rad", nominal=0.2, low=0.0, high=1.0)
     return Parameter(**{**given, **changes})
 
 
@@ -35,7 +35,7 @@ class TestWorld:
     def test_counts_physics_steps(self):
         assert Pendulum().substeps == 4
 
-    @pytest.mark.parametrize("period", [0.012, 0.001, 0.0])
+    @pytest.mark.parametrize("period", [0.012, 0.001])
     def test_refuses_a_control_period_between_steps(self, period):
         class Odd(Pendulum):
             control_period_s = period
@@ -94,6 +94,11 @@ class TestCompiled:
         with pytest.raises(TrueupError, match=r"only physical within \[0, 10\] N·m·s/rad.*a test"):
             Compiled(Pendulum(damping()), space)
 
+    def test_refuses_another_unit(self):
+        space = Space((parameter("actuation/swing/damping", unit="N·mm·s/rad"),))
+        with pytest.raises(TrueupError, match=r"is in 'N·mm·s/rad' in this space.*Convert"):
+            Compiled(Pendulum(damping()), space)
+
     def test_takes_narrower_bounds(self):
         space = Space((parameter("actuation/swing/damping", low=0.1, high=0.3),))
         assert Compiled(Pendulum(damping()), space).fields == ("dof_damping",)
@@ -105,7 +110,8 @@ class TestCompiled:
         assert str(caught.value) == (
             "FieldEffect('actuation/{name}/damping') and FieldEffect('actuation/{name}/drag') both "
             "set element 0 of the model field 'dof_damping'; one of them would be lost silently. "
-            "Leave one of the two out of the space, e.g. with `space.without(...)`."
+            "Leave one of the two out of the space, e.g. with `space.without(...)`, or out of the "
+            "world's effects()."
         )
 
     def test_its_advice_on_a_collision_helps(self):

@@ -17,6 +17,7 @@ from trueup.simulate.history import History
 from trueup.space import Point, Points
 from trueup.streams import Streams
 from trueup.worlds import Compiled, Numbers, Readings, Scene, Signal, sensor_slots
+from trueup.worlds.answers import reward_of, start_of, verdict_of
 
 _VELOCITY = mujoco.mjtStage.mjSTAGE_VEL.value
 _NO_STAGE = mujoco.mjtStage.mjSTAGE_NONE.value
@@ -73,6 +74,7 @@ class CpuWorlds(Worlds):
         self._held_s = np.zeros(n)
         self._age = np.zeros(n, int)  # control steps since each episode began
         self._alive = np.ones(n, bool)
+        self._begun = False
         self._observation: dict[str, np.ndarray] = {}
 
     # Episodes -----------------------------------------------------------------------------------
@@ -99,6 +101,7 @@ class CpuWorlds(Worlds):
         self._field_streams.reseed(rows, Streams(seeds, salt=_FIELDS))
         self._warnings[rows] = 0
         self._measure(rows)
+        self._begun = self._begun or len(rows) == self.n
         if failed:
             self._end(np.array(sorted(failed)), failed)
         return self.observation
@@ -112,13 +115,14 @@ class CpuWorlds(Worlds):
             lambda field: self._field(field)[rows],
         )
         mocap_pos = self.batch.bind("mocap_pos")
-        for name, values in self.world.start(scene).items():
+        for name, values in start_of(self.world, self.compiled.model, scene).items():
             joint = mujoco.mj_name2id(self.compiled.model, mujoco.mjtObj.mjOBJ_JOINT.value, name)
             if joint >= 0:
                 at = int(self.compiled.model.jnt_qposadr[joint])
                 self._qpos[rows, at : at + values.shape[1]] = values
             else:
-                mocap_pos[rows, self._mocap(name)] = values
+                body = self.compiled.model.body(name).id
+                mocap_pos[rows, self.compiled.model.body_mocapid[body]] = values
         self._hold[rows] = self._qpos[rows][:, self._servo_joints]
         self._ctrl[rows] = self._hold[rows]
 
@@ -151,14 +155,14 @@ class CpuWorlds(Worlds):
         self._age += 1
         self._measure(None)
         true = Readings(self._slots, self._sensordata, self._time)
-        success = self.world.success(true) & self._alive
+        success = verdict_of(self.world, "success", true, self.n) & self._alive
         self._held_s = np.where(success, self._held_s + self.world.control_period_s, 0.0)
         return Step(
             observation=self.observation,
             privileged=self.privileged,
-            reward=np.where(self._alive, self.world.reward(true, action), 0.0),
+            reward=np.where(self._alive, reward_of(self.world, true, action, self._alive), 0.0),
             success=success & (self._held_s >= self.world.hold_s - 1e-9),
-            failure=self.world.failure(true) & self._alive,
+            failure=verdict_of(self.world, "failure", true, self.n) & self._alive,
             timeout=self._age >= self.world.steps,
             diverged=~self._alive,
         )
@@ -327,20 +331,19 @@ class CpuWorlds(Worlds):
     def _driven_qpos(self) -> np.ndarray:
         model = self.compiled.model
         servos = np.flatnonzero(model.actuator_ctrlnum)
+        if (model.actuator_trntype[servos] != mujoco.mjtTrn.mjTRN_JOINT.value).any():
+            raise TrueupError(
+                f"World {self.world.name!r} has an actuator that does not drive a joint.",
+                fix="Commands are position targets of joints: use <position joint=...> actuators.",
+            )
         return model.jnt_qposadr[model.actuator_trnid[servos, 0]]
 
-    def _mocap(self, name: str) -> int:
-        model = self.compiled.model
-        body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY.value, name)
-        if body < 0 or model.body_mocapid[body] < 0:
-            raise TrueupError(
-                f"World {self.world.name!r} starts {name!r}, which is neither a joint nor a mocap "
-                "body of its model.",
-                fix="Use names of joints or mocap bodies in World.start.",
-            )
-        return int(model.body_mocapid[body])
-
     def _checked(self, action: ArrayLike) -> np.ndarray:
+        if not self._begun:
+            raise TrueupError(
+                f"These {self.n} worlds of {self.world.name!r} have not begun an episode yet.",
+                fix="Call reset or resample for all of them first.",
+            )
         action = np.asarray(action, float)
         wanted = (self.n, self.compiled.model.nu)
         if action.shape != wanted:

@@ -45,7 +45,13 @@ class Parameter:
 
     def __post_init__(self) -> None:
         for field in ("nominal", "low", "high"):
-            object.__setattr__(self, field, float(getattr(self, field)))
+            value = getattr(self, field)
+            if isinstance(value, (str, bool)):
+                raise TrueupError(
+                    f"{self.name!r} has {field} = {value!r}, which is not a number.",
+                    fix="Give a plain number, in the parameter's own unit.",
+                )
+            object.__setattr__(self, field, float(value))
         if self.prior is None:
             object.__setattr__(self, "prior", LogUniform() if self.scale == "log" else Uniform())
         self._check()

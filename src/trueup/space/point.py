@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -58,17 +59,15 @@ class Point(Mapping[str, float]):
                 raise TrueupError(
                     f"This is not a point: its format is {found[0]!r} version {found[1]!r}, "
                     f"not {_FORMAT!r} version 1.",
-                    fix="Upgrade trueup, or give another file.",
+                    fix="Give it as what it is, or upgrade trueup.",
                 )
         values = data.get("values", data) if isinstance(data, dict) else None
-        if not isinstance(values, dict) or not all(
-            isinstance(v, (int, float)) and not isinstance(v, bool) for v in values.values()
-        ):
+        if not isinstance(values, dict):
             raise TrueupError(
                 "A point could not be read: it is not a JSON object of names and numbers.",
                 fix='Write it as {"object/cube/mass": 0.05, ...}.',
             )
-        return Point(values)
+        return Point(numbers_only(values))
 
     def save(self, path: Path | str) -> None:
         """Write as JSON."""
@@ -78,7 +77,8 @@ class Point(Mapping[str, float]):
     @staticmethod
     def load(path: Path | str) -> Point:
         """Read what `save` wrote, or a plain JSON object of names and numbers."""
-        return Point.from_json(read_json(path, "point"))
+        with about_file(path):
+            return Point.from_json(read_json(path, "point"))
 
 
 class Points(Sequence[Point]):
@@ -129,11 +129,38 @@ class Points(Sequence[Point]):
         return self.values[:, self._columns[name]]
 
 
+def numbers_only(values: Any) -> dict[str, float]:
+    """Names and finite-or-not numbers, but no texts, booleans or lists in their place."""
+    if not isinstance(values, Mapping):
+        raise TrueupError(
+            f"Values of parameters were given as {type(values).__name__}.",
+            fix='Give names and numbers: {"object/cube/mass": 0.05}.',
+        )
+    for name, value in values.items():
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
+            raise TrueupError(
+                f"The value of {name!r} is {value!r}, which is not a number.",
+                fix="Give a plain number, in the parameter's own unit.",
+            )
+    return {str(name): float(value) for name, value in values.items()}
+
+
+@contextmanager
+def about_file(path: Path | str) -> Iterator[None]:
+    """Let errors say which file they are about."""
+    try:
+        yield
+    except TrueupError as error:
+        if str(path) in error.what:
+            raise
+        raise TrueupError(f"{path}: {error.what}", fix=error.fix) from error
+
+
 def read_json(path: Path | str, kind: str) -> Any:
     """The JSON in a file, or a sentence that says why there is none."""
     path = Path(path)
     try:
-        return json.loads(path.read_text())
+        return json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise TrueupError(f"There is no {kind} file at {path}.", fix="Check the path.") from None
     except (OSError, UnicodeDecodeError) as error:

@@ -19,7 +19,7 @@ from trueup.files import whole
 from trueup.space.gap import Gap
 from trueup.space.joint import Joint
 from trueup.space.parameter import Parameter
-from trueup.space.point import Point, Points, read_json
+from trueup.space.point import Point, Points, about_file, numbers_only, read_json
 from trueup.space.prior import Fixed, LogUniform, Prior, Uniform
 
 _FORMAT = "trueup/space"
@@ -107,7 +107,7 @@ class Space:
 
     def point(self, values: Mapping[str, float] | None = None, /) -> Point:
         """The nominal world but for the given values, each checked against its bounds."""
-        values = values or {}
+        values = numbers_only(values or {})
         for name, value in values.items():
             self[name].check_values(value)
         return Point({**self.nominal(), **values})
@@ -224,9 +224,12 @@ class Space:
         """The space that `to_json` described."""
         if not isinstance(data, dict) or data.get("format") != _FORMAT:
             found = data.get("format") if isinstance(data, dict) else type(data).__name__
+            point = found == "trueup/point" or (isinstance(data, dict) and "format" not in data)
             raise TrueupError(
                 f"This is not a space: its format is {found!r}, not {_FORMAT!r}.",
-                fix="Write one with `trueup space WORLD --json --out FILE`.",
+                fix="It looks like a point: give it as one."
+                if point
+                else "Write one with `trueup space WORLD --json --out FILE`.",
             )
         if data.get("version") != 1:
             raise TrueupError(
@@ -251,7 +254,8 @@ class Space:
     @staticmethod
     def load(path: Path | str) -> Space:
         """Read what `save` wrote."""
-        return Space.from_json(read_json(path, "space"))
+        with about_file(path):
+            return Space.from_json(read_json(path, "space"))
 
     # --------------------------------------------------------------------------------------------
 
@@ -313,6 +317,11 @@ class Space:
                 f"The unit cube of this space needs an array of shape (n, {len(self)}), "
                 f"not {u.shape}.",
                 fix="Give one column for each parameter, in the order of `space.names`.",
+            )
+        if not ((u >= 0.0) & (u <= 1.0)).all():
+            bad = float(u[~((u >= 0.0) & (u <= 1.0))][0])
+            raise TrueupError(
+                f"{bad} is not inside the unit cube.", fix="Give numbers from 0 to 1."
             )
         return u
 

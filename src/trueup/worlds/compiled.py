@@ -14,6 +14,7 @@ from mujoco.batch import MODEL_FIELDS
 from trueup.effects import Draws, Effect, Filter, Values, Write, anatomy
 from trueup.errors import TrueupError
 from trueup.space import Space
+from trueup.worlds.answers import effects_of, spec_of
 from trueup.worlds.scene import MissingSensor, sensor_slots
 from trueup.worlds.world import World, compiled_spec
 
@@ -48,7 +49,7 @@ class Compiled:
         active = set(self.space.active)
         self._effects = [
             effect
-            for effect in world.effects()
+            for effect in effects_of(world)
             if active.intersection(p.name for p in effect.parameters(world.model))
         ]
         self.nominal = {p.name: p.nominal for e in self._effects for p in e.parameters(world.model)}
@@ -124,6 +125,12 @@ class Compiled:
         catalogue = self.world.catalogue
         for parameter in self.space:
             allowed = catalogue[parameter.name]
+            if parameter.unit != allowed.unit:
+                raise TrueupError(
+                    f"{parameter.name!r} is in {parameter.unit!r} in this space, but in "
+                    f"{allowed.unit!r} in the world {self.world.name!r}.",
+                    fix="Convert its numbers and its unit.",
+                )
             if parameter.low < allowed.low or parameter.high > allowed.high:
                 raise TrueupError(
                     f"{parameter.name!r} has the bounds [{parameter.low:g}, {parameter.high:g}] "
@@ -136,7 +143,7 @@ class Compiled:
         edited = [e for e in self._effects if type(e).edit is not Effect.edit]
         if not edited:
             return self.world.model
-        spec = self.world.described()
+        spec = spec_of(self.world)
         for effect in edited:
             effect.edit(spec, self.space)
         return compiled_spec(spec, self.world.name)
@@ -239,5 +246,6 @@ class FieldCollision(TrueupError):
         super().__init__(
             f"{first} and {second} both set element {element} of the model field {field_name!r}; "
             "one of them would be lost silently.",
-            fix="Leave one of the two out of the space, e.g. with `space.without(...)`.",
+            fix="Leave one of the two out of the space, e.g. with `space.without(...)`, or out of "
+            "the world's effects().",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from pathlib import Path
+from traceback import extract_tb
 from typing import TypeVar
 
 from trueup.errors import TrueupError, UnknownName
@@ -57,8 +58,9 @@ def _from_file(name: str) -> World:
         spec.loader.exec_module(module)
     except Exception as error:
         raise TrueupError(
-            f"The world file {file} fails when loaded: {type(error).__name__}: {error}.",
-            fix="Mend the file; --traceback shows where.",
+            f"The world file {file} fails when loaded{_line(file, error)}: "
+            f"{type(error).__name__}: {error}.",
+            fix="Mend the file; --traceback shows the way there.",
         ) from error
     found = {
         key: value
@@ -81,4 +83,18 @@ def _from_file(name: str) -> World:
             f"The world {wanted} in {file} is not complete: it lacks {', '.join(missing)}.",
             fix="Write these methods; trueup.worlds.World says what each must return.",
         )
-    return found[wanted]()
+    try:
+        return found[wanted]()
+    except TypeError as error:
+        raise TrueupError(
+            f"The world {wanted} in {file} cannot be made: {error}.",
+            fix="A world takes no arguments; give its __init__ defaults.",
+        ) from error
+
+
+def _line(file: Path, error: Exception) -> str:
+    """Where in the file an error arose."""
+    if isinstance(error, SyntaxError):
+        return f" in line {error.lineno}"
+    lines = [f.lineno for f in extract_tb(error.__traceback__) if Path(f.filename) == file]
+    return f" in line {lines[-1]}" if lines else ""

@@ -165,6 +165,7 @@ class Lift(_CubeTask):
     privileged = (TRUE_TCP, *TRUE_CUBE)
     episode_s = 4.0
     hold_s = 0.5
+    scripted = True
     height = 0.06
 
     def spec(self) -> mujoco.MjSpec:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -14,7 +15,8 @@ import numpy as np
 from trueup.effects import Array, Effect
 from trueup.errors import TrueupError
 from trueup.space import Space
-from trueup.worlds.scene import Readings, Scene
+from trueup.worlds.answers import BrokenModel, effects_of, spec_of
+from trueup.worlds.scene import Readings, Scene, sensor_slots
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +55,7 @@ class World(ABC):
         control_period_s: Time between commands; a whole number of physics steps.
         episode_s: An episode ends after this long, counted in control periods.
         hold_s: Success must last this long to count.
+        scripted: Whether the scripted grasp of `worlds.scripted` solves it.
     """
 
     name: ClassVar[str]
@@ -62,6 +65,7 @@ class World(ABC):
     control_period_s: ClassVar[float] = 0.04
     episode_s: ClassVar[float] = 4.0
     hold_s: ClassVar[float] = 0.0
+    scripted: ClassVar[bool] = False
 
     @abstractmethod
     def spec(self) -> mujoco.MjSpec:
@@ -96,31 +100,17 @@ class World(ABC):
     @cached_property
     def model(self) -> mujoco.MjModel:
         """The nominal world, compiled. Shared: read it, do not write it."""
-        return compiled_spec(self.described(), self.name)
-
-    def described(self) -> mujoco.MjSpec:
-        """A fresh `spec()`, or MuJoCo's reason why not, as a sentence."""
-        try:
-            return self.spec()
-        except (ValueError, OSError) as error:
-            raise BrokenModel(self.name, error) from error
+        return compiled_spec(spec_of(self), self.name)
 
     @cached_property
     def catalogue(self) -> Space:
         """Everything that can differ, optional effects included."""
-        return Space(tuple(p for effect in self.effects() for p in effect.parameters(self.model)))
+        return _gathered(self.model, effects_of(self))
 
     @cached_property
     def space(self) -> Space:
         """What differs by default: the catalogue without optional effects."""
-        return Space(
-            tuple(
-                p
-                for effect in self.effects()
-                if not effect.optional
-                for p in effect.parameters(self.model)
-            )
-        )
+        return _gathered(self.model, [e for e in effects_of(self) if not e.optional])
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -130,11 +120,23 @@ class World(ABC):
     @property
     def steps(self) -> int:
         """Control steps of an episode; the same for a world whose loop runs slow or fast."""
+        self._check_times()
         return max(1, round(self.episode_s / self.control_period_s))
+
+    def sizes(self, signals: Iterable[Signal]) -> dict[str, int]:
+        """How many numbers each signal has, by name."""
+        widths = {n: part.stop - part.start for n, part in sensor_slots(self.model).items()}
+        known: dict[str, Array] = {}
+        for signal in signals:
+            known[signal.name] = np.zeros((1, sum(widths[name] for name in signal.sensors)))
+            if signal.function is not None:
+                known[signal.name] = signal.function(self, known[signal.name], known)
+        return {name: values.shape[1] for name, values in known.items()}
 
     @property
     def substeps(self) -> int:
         """Physics steps per control step."""
+        self._check_times()
         steps = self.control_period_s / self.model.opt.timestep
         if abs(steps - round(steps)) > 1e-6 or round(steps) < 1:
             raise TrueupError(
@@ -143,6 +145,14 @@ class World(ABC):
                 fix="Change control_period_s, or the timestep in the model's <option>.",
             )
         return round(steps)
+
+    def _check_times(self) -> None:
+        for name in ("control_period_s", "episode_s", "hold_s"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and (value > 0 or (name == "hold_s" and value == 0))):
+                raise TrueupError(
+                    f"World {self.name!r} has {name} = {value}.", fix="Give seconds above 0."
+                )
 
 
 def compiled_spec(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
@@ -155,11 +165,17 @@ def compiled_spec(spec: mujoco.MjSpec, name: str) -> mujoco.MjModel:
         raise BrokenModel(name, error) from error
 
 
-class BrokenModel(TrueupError):
-    """A model that MuJoCo refuses."""
-
-    def __init__(self, world: str, error: Exception) -> None:
-        reason = " ".join(str(error).split()).rstrip(".")
-        super().__init__(
-            f"World {world!r} does not compile: {reason}.", fix="Mend its MJCF or spec()."
-        )
+def _gathered(model: mujoco.MjModel, effects: Iterable[Effect]) -> Space:
+    """The parameters of some effects as one space; no two may declare the same."""
+    owner: dict[str, Effect] = {}
+    parameters = []
+    for effect in effects:
+        for parameter in effect.parameters(model):
+            if parameter.name in owner:
+                raise TrueupError(
+                    f"{owner[parameter.name]} and {effect} both declare {parameter.name!r}.",
+                    fix="List only one of them in the world's effects().",
+                )
+            owner[parameter.name] = effect
+            parameters.append(parameter)
+    return Space(tuple(parameters))
