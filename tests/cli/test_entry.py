@@ -35,6 +35,31 @@ def test_no_arguments_show_the_help(capsys):
     assert "usage: trueup VERB" in capsys.readouterr().out
 
 
+def test_help_names_every_exit_code_and_who_prints_json(capsys):
+    main(["--help"])
+    text = capsys.readouterr().out
+    assert all(f"{code} " in text.split("exit codes: ")[1] for code in (0, 1, 2, 130, 141))
+    assert "all but" in text.split("--json")[1]
+    for verb in VERBS:
+        main([*verb.words.split(), "--help"])
+        shown = "--json" in capsys.readouterr().out
+        assert shown == (verb.words not in ("worlds picture", "worlds video"))
+
+
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.words)
+def test_help_of_a_verb_in_both_ways(verb, capsys):
+    assert main([*verb.words.split(), "--help"]) == 0
+    usual = capsys.readouterr().out
+    assert main(["help", *verb.words.split()]) == 0
+    assert capsys.readouterr().out == usual
+
+
+@pytest.mark.parametrize("words", [["help"], ["help", "help"], ["help", "--help"]], ids=" ".join)
+def test_help_of_nothing_is_the_list(words, capsys):
+    assert main(words) == 0
+    assert "usage: trueup VERB" in capsys.readouterr().out
+
+
 def test_version(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"trueup {__version__}\n"
@@ -66,6 +91,9 @@ WRONG = [
     (["simulate", "so101/lift", "--actions", "dance"], "script"),
     (["worlds", "show", "so101/lfit"], "Did you mean 'so101/lift'"),
     (["worlds", "show", "missing.py:World"], "There is no world file at missing.py."),
+    (["help", "wrlds"], "There is no verb named 'wrlds'. Did you mean 'worlds'"),
+    (["simulate", "arm.xml"], "arm.xml is a model alone: an MJCF needs a world class"),
+    (["worlds", "show", "robot/arm.xml"], "docs/your-own-robot.md"),
 ]
 
 
@@ -95,9 +123,18 @@ def faulty_world(folder: Path, line: str) -> str:
     return f"{file}:Faulty"
 
 
-def test_a_fault_is_told_in_one_sentence(tmp_path, capsys):
-    world = faulty_world(tmp_path, "raise KeyError('elbow')")
-    assert main(["worlds", "show", world]) == 1
+def failing(monkeypatch, error: BaseException) -> None:
+    """Let `trueup worlds` fail inside trueup."""
+
+    def fail() -> tuple[str, ...]:
+        raise error
+
+    monkeypatch.setattr("trueup.cli.worlds.names", fail)
+
+
+def test_a_fault_is_told_in_one_sentence(capsys, monkeypatch):
+    failing(monkeypatch, KeyError("elbow"))
+    assert main(["worlds"]) == 1
     out, err = capsys.readouterr()
     assert out == ""
     assert err == (
@@ -105,8 +142,9 @@ def test_a_fault_is_told_in_one_sentence(tmp_path, capsys):
     )
 
 
-def test_too_little_memory_is_told(tmp_path, capsys):
-    assert main(["worlds", "show", faulty_world(tmp_path, "raise MemoryError")]) == 2
+def test_too_little_memory_is_told(capsys, monkeypatch):
+    failing(monkeypatch, MemoryError())
+    assert main(["worlds"]) == 2
     assert "needs more memory than there is" in capsys.readouterr().err
 
 
@@ -119,8 +157,18 @@ def test_errors_are_red_for_people_and_plain_in_files(capsys, monkeypatch):
     assert capsys.readouterr().err.startswith("\033[31m")
 
 
-def test_a_reader_that_has_seen_enough_hears_nothing():
-    program = [*TRUEUP, "space", "so101/lift", "--json"]
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["space", "so101/lift", "--json"],
+        ["space", "so101/lift"],
+        ["worlds", "show", "so101/lift"],
+        ["simulate", "--help"],
+    ],
+    ids=" ".join,
+)
+def test_a_reader_that_has_seen_enough_hears_nothing(words):
+    program = [*TRUEUP, *words]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stderr is not None
         process.stdout.close()

@@ -63,6 +63,16 @@ def test_a_video_plays(world, tmp_path, capsys):
     assert len(frames) == 11
     assert frames[0].shape == (48, 2 * 64 + 4, 3)
     assert (frames[0] != frames[-1]).any()
+    assert "moved by a " in capsys.readouterr().out
+
+
+@pytest.mark.gl
+def test_a_video_says_which_copy_and_how_long(tmp_path, capsys):
+    arguments = ["--only", "7", "--seed", "3", "--seconds", "0.1", *SMALL]
+    file = tmp_path / "video.mp4"
+    assert main(["worlds", "video", "so101/lift", *arguments, "--out", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "copy 7 of seed 3 of so101/lift (0.1 s in whole control steps of 40 ms)" in out
 
 
 @pytest.mark.gl

@@ -150,7 +150,8 @@ def point_file(folder: Path, text: str) -> str:
         (["--n", "0"], "--n is 0, and must be above 0."),
         (["--n", "-3"], "--n is -3"),
         (["--seconds", "0"], "--seconds is 0.0"),
-        (["--seconds", "nan"], "--seconds is nan"),
+        (["--seconds", "nan"], "--seconds is nan, and must be a finite number above 0."),
+        (["--seconds", "inf"], "--seconds is inf, and must be a finite number above 0."),
         (["--seed", "-1"], "--seed is -1"),
         (["--only", "-1"], "--only -1 names no copy"),
         (["--threads", "-2"], "--threads is -2"),
@@ -198,6 +199,96 @@ def test_a_file_in_the_way_is_named(tmp_path, capsys):
 def test_a_world_without_a_cube_has_no_script(capsys):
     assert main(["simulate", "so101/reach", "--actions", "script"]) == 2
     assert "has no script" in capsys.readouterr().err
+
+
+def moved_by(capsys, world: str, *options: str) -> tuple[str, str]:
+    """Which motion, and what people read of it."""
+    short = ["simulate", world, "--n", "2", "--seconds", "0.08", *options]
+    assert main([*short, "--json"]) == 0
+    actions = json.loads(capsys.readouterr().out)["actions"]
+    assert main(short) == 0
+    text = capsys.readouterr().out
+    return actions, next(line for line in text.splitlines() if line.startswith("moved by"))
+
+
+def test_the_script_plays_by_itself_only_where_it_solves_the_task(capsys):
+    actions, words = moved_by(capsys, "so101/lift")
+    assert actions == "script"
+    assert "only lifts" not in words
+    for world in ("so101/push", "so101/place", "so101/reach"):
+        assert moved_by(capsys, world)[0] == "random"
+    actions, words = moved_by(capsys, "so101/place", "--actions", "script")
+    assert actions == "script"
+    assert "it only lifts, which is not the task" in words
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--record", "a.npz", "--out", "a.npz"], "--record and --out both name the file a.npz"),
+        (["--record", "a.npz", "--out", "b/../a.npz"], "--record and --out both name the file"),
+        (["--space", "x.json", "--out", "x.json"], "--space and --out both name the file x.json"),
+        (["--point", "x.json", "--out", "link.json"], "--point and --out both name the file"),
+    ],
+    ids=lambda x: " ".join(x)[:40],
+)
+def test_no_file_is_written_over_another(options, words, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("x.json").write_text("{}")
+    Path("link.json").hardlink_to("x.json")
+    assert main([*LIFT, "--n", "2", *options]) == 2
+    assert words in capsys.readouterr().err
+    assert Path("x.json").read_text() == "{}"
+    assert not Path("a.npz").exists()
+
+
+def test_a_world_is_not_written_over_its_own_file(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(BROKEN_WORLD)
+    for verb in ("simulate", "space"):
+        assert main([verb, "mine.py:Explosive", "--out", "mine.py"]) == 2
+        assert "WORLD and --out both name the file mine.py" in capsys.readouterr().err
+    assert Path("mine.py").read_text() == BROKEN_WORLD
+
+
+def test_the_time_said_is_the_time_simulated(capsys):
+    for asked, said in (
+        ("0.1", "0.08 s each (0.1 s in whole control steps of 40 ms)"),
+        ("0.01", "0.04 s each (0.01 s in whole control steps of 40 ms)"),
+        ("0.12", "0.12 s each\n"),
+    ):
+        assert main([*LIFT, "--n", "2", "--seconds", asked]) == 0
+        lines = [line.rstrip() + "\n" for line in capsys.readouterr().out.splitlines()]
+        assert said in "".join(lines)
+
+
+def test_an_episode_that_rounding_completes_is_not_cut_short(capsys):
+    episode_s = get("so101/lift").episode_s
+    almost = answer(capsys, "--n", "2", "--actions", "hold", "--seconds", str(episode_s - 0.01))
+    assert almost["simulated_s"] == pytest.approx(episode_s)
+    assert almost["episodes"]["unfinished"] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--only", "17", "--seed", "3"], "copy 17 of seed 3, at its own point of "),
+        (["--n", "8", "--only", "9", "--nominal"], "copy 9 of seed 0, nominal"),
+        (["-n", "1"], "1 copy, at its own point of "),
+        (["-n", "2"], "2 copies, each at its own point of "),
+    ],
+    ids=lambda x: " ".join(x)[:40],
+)
+def test_it_says_which_copies(options, words, capsys):
+    assert main([*LIFT, "--seconds", "0.04", *options]) == 0
+    assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("world", ["world.py:PlanarSweep", "world.py"])
+def test_ones_own_world_is_simulated_from_its_file(world, capsys):
+    file = Path(__file__).parents[2] / "examples" / "planar_sweep" / world
+    assert main(["simulate", str(file), "--n", "2", "--seconds", "0.04", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["actions"] == "random"
 
 
 def test_wilson_intervals():

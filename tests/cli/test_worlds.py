@@ -10,8 +10,9 @@ from trueup.cli import main
 from trueup.cli.families import families
 from trueup.cli.show import number, span
 from trueup.cli.space import usual
+from trueup.simulate import CpuWorlds
 from trueup.space import Fixed, Gap, LogUniform, Normal, Parameter, Space, Uniform
-from trueup.worlds import get, names
+from trueup.worlds import Compiled, get, names
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,21 @@ def test_show_json(capsys, lift):
     assert [p for e in facts["effects"] for p in e["parameters"]] == list(lift.catalogue.names)
 
 
+@pytest.mark.parametrize("name", names())
+def test_sizes_are_those_that_a_batch_has(name, capsys):
+    assert main(["worlds", "show", name, "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    world = get(name)
+    copies = CpuWorlds(Compiled(world), 1)
+    seen = copies.reset(world.space.nominal(), [0])
+    assert {s["name"]: s["size"] for s in facts["observations"]} == {
+        signal: values.shape[1] for signal, values in seen.items()
+    }
+    assert {s["name"]: s["size"] for s in facts["privileged"]} == world.sizes(world.privileged)
+    if name == "so101/reach":
+        assert {s["name"]: s["size"] for s in facts["observations"]}["tcp_position"] == 3
+
+
 def test_show_for_people(capsys):
     assert main(["worlds", "show", "so101/lift"]) == 0
     text = capsys.readouterr().out
@@ -58,8 +74,13 @@ def test_space_json_is_the_space(capsys, tmp_path, lift):
     assert Space.from_json(json.loads(capsys.readouterr().out)) == lift.space
     file = tmp_path / "new" / "space.json"
     assert main(["space", "so101/lift", "--json", "--all", "--out", str(file)]) == 0
-    assert capsys.readouterr().out == ""
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"Written: {file}\n")
     assert Space.load(file) == lift.catalogue
+    assert main(["space", "so101/lift", "--out", str(file)]) == 0
+    out, err = capsys.readouterr()
+    assert (out.splitlines()[-1], err) == (f"Written: {file}", "")
+    assert Space.load(file) == lift.space
 
 
 def test_space_for_people(capsys, lift):

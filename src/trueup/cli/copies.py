@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 
 import numpy as np
 
+from trueup.cli import show
 from trueup.cli.options import Chosen
 from trueup.errors import TrueupError
 from trueup.simulate import CpuWorlds, Divergence, Rollout, Step, Trajectory
@@ -152,7 +154,8 @@ def _row(only: int) -> np.ndarray:
 def check_positive(option: str, value: float) -> None:
     """Refuse a count or a duration that is not above 0."""
     if not 0 < value < float("inf"):
-        raise TrueupError(f"{option} is {value}, and must be above 0.", fix="Give a larger number.")
+        kind = "a finite number above 0" if isinstance(value, float) else "above 0"
+        raise TrueupError(f"{option} is {value}, and must be {kind}.", fix="Give one such as 2.")
 
 
 def check_seed(seed: int) -> None:
@@ -166,6 +169,19 @@ def control_steps(world: World, seconds: float | None) -> int:
     duration = world.episode_s if seconds is None else seconds
     check_positive("--seconds", duration)
     return max(1, round(duration / world.control_period_s))
+
+
+def simulated(world: World, seconds: float | None) -> float:
+    """The time those steps take, in s."""
+    return control_steps(world, seconds) * world.control_period_s
+
+
+def rounded(world: World, seconds: float | None) -> str:
+    """What to say where a duration is not a whole number of control steps; else nothing."""
+    if seconds is None or math.isclose(seconds, simulated(world, seconds)):
+        return ""
+    period = show.number(1e3 * world.control_period_s)
+    return f" ({seconds:g} s in whole control steps of {period} ms)"
 
 
 @dataclass(kw_only=True)

@@ -16,7 +16,7 @@ from trueup.cli.chance import wilson
 from trueup.cli.copies import Copies, check_positive, control_steps, drawn, played
 from trueup.cli.files import writable_folder, write_text
 from trueup.cli.motions import controller
-from trueup.cli.options import Chosen, Count, Machine
+from trueup.cli.options import Chosen, CopyCount, Count, Machine
 from trueup.cli.pictures import filmed, frame_rate
 from trueup.cli.versions import versions
 from trueup.simulate import Camera, NoGraphics, save_picture, save_video
@@ -57,7 +57,7 @@ class Demo(Machine):
 
     out: Annotated[Path, arg(metavar="FOLDER")] = Path("out/demo")
     """Where to write; files of an earlier demo there are replaced, others stay."""
-    n: Count = 1024
+    n: CopyCount = 1024
     """Copies with everything randomized; each other row takes a quarter of them."""
     seed: Count = 0
     """Same seed, same worlds, same result."""

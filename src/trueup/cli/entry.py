@@ -13,20 +13,20 @@ from trueup.cli.verbs import VERBS, Verb
 from trueup.errors import TrueupError, UnknownName, suggestion
 
 _MENDABLE, _UNEXPECTED, _STOPPED, _NO_READER = 2, 1, 130, 141
+_NO_VERB = ([], ["-h"], ["--help"], ["help"])  # after `trueup help`
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code.
 
-    0: done. 1: a fault of trueup. 2: something the user can mend. 130: stopped by Ctrl-C.
+    0: done. 1: a fault of trueup. 2: something the user can mend. 130: stopped by Ctrl-C. 141: the
+    reader of the output closed it.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     details = "--traceback" in words
     try:
-        _run([word for word in words if word != "--traceback"])
+        code = _run([word for word in words if word != "--traceback"])
         sys.stdout.flush()
-    except SystemExit as end:  # tyro's: 0 after help, 2 after a wrong option
-        return end.code if isinstance(end.code, int) else _MENDABLE
     except BrokenPipeError:  # whoever read our output, `head` for one, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _NO_READER
@@ -47,17 +47,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         again = "" if details else " Run again with --traceback to see where."
         _tell(f"trueup failed unexpectedly: {type(error).__name__}: {error}.{again}", details)
         return _UNEXPECTED
-    return 0
+    return code
 
 
-def _run(words: list[str]) -> None:
-    if not words or words[0] in ("-h", "--help", "help"):
+def _run(words: list[str]) -> int:
+    asked, about = words[:1] == ["help"], words[1:]
+    if not words or words[0] in ("-h", "--help") or (asked and about[:1] in _NO_VERB):
         print(overview())
-    elif words[0] in ("-V", "--version"):
+        return 0
+    if words[0] in ("-V", "--version"):
         print(f"trueup {__version__}")
-    else:
-        verb, options = chosen(words)
-        command(verb, options).run()
+        return 0
+    verb, options = chosen(about if asked else words)
+    try:
+        command(verb, ["--help"] if asked else options).run()
+    except SystemExit as end:  # tyro's: 0 after help, 2 after a wrong option
+        return end.code if isinstance(end.code, int) else _MENDABLE
+    return 0
 
 
 def chosen(words: Sequence[str]) -> tuple[Verb, list[str]]:
@@ -122,11 +128,13 @@ usage: trueup VERB [ARGUMENTS] [OPTIONS]
 
 {verbs}
 
-WORLD is a name from `trueup worlds`, or your own as FILE.py:CLASS.
+WORLD is a name from `trueup worlds`, or your own as FILE.py:CLASS (FILE.py where it
+holds one world).
 
-options of every verb:
-  --help       explain the verb and its options
-  --json       print JSON on stdout and nothing else (verbs that print a table)
+options:
+  --help       explain the verb and its options; so does `trueup help VERB`
+  --json       print JSON on stdout and nothing else (verbs that print a table: all but
+               worlds picture and worlds video)
   --out        where to write (verbs that write); files appear whole or not at all
   --traceback  show where an error came from
 
@@ -137,7 +145,8 @@ examples:
   trueup simulate so101/lift --n 4096 --select latency
   trueup worlds video so101/lift --out lift.mp4
 
-exit codes: 0 done, 1 a fault of trueup, 2 something you can mend, 130 stopped by Ctrl-C"""
+exit codes: 0 done, 1 a fault of trueup, 2 something you can mend, 130 stopped by Ctrl-C,
+141 the reader of the output closed it, as `head` does"""
 
 
 def _tell(sentence: str, details: bool) -> None:

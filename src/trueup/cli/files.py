@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 import tempfile
+from itertools import combinations
 from pathlib import Path
 
 from trueup.errors import TrueupError
 from trueup.files import whole
+
+
+def check_distinct(*, read: dict[str, Path | None], written: dict[str, Path | None]) -> None:
+    """Refuse to write one file twice, or over a file that is read.
+
+    Args:
+        read: Option, and the file it reads; None where it is not given.
+        written: Option, and the file it writes.
+    """
+    given = {name: path for name, path in (read | written).items() if path is not None}
+    for one, other in combinations(given, 2):
+        if other in written and _same(given[one], given[other]):
+            lost = "each" if one in written else "what is written"
+            raise TrueupError(
+                f"{one} and {other} both name the file {given[other]}, and one would overwrite the "
+                "other.",
+                fix=f"Give {lost} a file of its own.",
+            )
+
+
+def _same(a: Path, b: Path) -> bool:
+    return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
 
 
 def writable_file(path: Path, suffix: str = "") -> Path:

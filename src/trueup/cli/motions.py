@@ -20,10 +20,16 @@ Motion = Literal["auto", "hold", "random", "script"]
 _SEEN = {"joint_position", "cube_position", "cube_orientation"}
 _SALT = 91  # keeps these draws apart from those of the worlds
 _SWAY_RAD = 0.35
+_MOTIONS = {
+    "hold": "nothing: the servos hold where they start",
+    "random": "a gentle random motion",
+    "script": "a scripted grasp that knows the nominal world only",
+}
+_ONLY_LIFTS = "; it only lifts, which is not the task"
 
 
 def motion_of(world: World, motion: Motion) -> Motion:
-    """What "auto" stands for in this world: the script where there is one."""
+    """What "auto" stands for in this world: the script where it can do the task."""
     if motion == "script" and not has_script(world):
         raise TrueupError(
             f"World {world.name!r} has no script: the scripted grasp needs an SO-101 and a cube "
@@ -31,8 +37,15 @@ def motion_of(world: World, motion: Motion) -> Motion:
             fix="Use --actions random or --actions hold.",
         )
     if motion == "auto":
-        return "script" if has_script(world) else "random"
+        return "script" if world.scripted and has_script(world) else "random"
     return motion
+
+
+def described_motion(world: World, motion: Motion) -> str:
+    """What moves the robot, in words; "auto" is told as what it stands for."""
+    motion = motion_of(world, motion)
+    only_lifts = motion == "script" and not world.scripted
+    return _MOTIONS[motion] + (_ONLY_LIFTS if only_lifts else "")
 
 
 def has_script(world: World) -> bool:

@@ -8,10 +8,14 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from trueup.errors import TrueupError
+from trueup.worlds import World, get
+
 WorldName = Annotated[Positional[str], arg(metavar="WORLD")]
 File = Annotated[Path | None, arg(metavar="FILE")]
 Patterns = Annotated[tuple[str, ...], arg(metavar="PATTERN...")]
 Count = Annotated[int, arg(metavar="N")]
+CopyCount = Annotated[int, arg(metavar="N", aliases=("-n",))]
 Seconds = Annotated[float | None, arg(metavar="S")]
 Row = Annotated[int | None, arg(metavar="I")]
 
@@ -22,6 +26,22 @@ class OneWorld:
 
     world: WorldName
     """A name from `trueup worlds`, or your own as FILE.py:CLASS."""
+
+    def opened_world(self) -> World:
+        """The world of that name."""
+        if Path(self.world).suffix.lower() in (".xml", ".mjcf", ".urdf"):
+            raise TrueupError(
+                f"{self.world} is a model alone: an MJCF needs a world class, which says what is "
+                "observed and what counts as success.",
+                fix="docs/your-own-robot.md shows how to write one; then give FILE.py:CLASS.",
+            )
+        return get(self.world)
+
+    @property
+    def world_file(self) -> Path | None:
+        """The Python file of one's own world."""
+        name = self.world.partition(":")[0]
+        return Path(name) if name.endswith(".py") else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +60,10 @@ class Chosen:
     """Randomize these parameters only, e.g. latency or 'actuation/*/damping'; the rest stays
     nominal. By default: everything `trueup space WORLD` lists."""
     space: File = None
-    """Draw from this space, as `trueup space WORLD --json --out FILE` writes it."""
+    """Draw from this space, as `trueup space WORLD --out FILE` writes it."""
     point: File = None
     """Put every copy at this point: a JSON object of parameter names and values."""
     seed: Count = 0
     """Same seed, same worlds, same result."""
     only: Row = None
-    """Run copy I alone, exactly as it was among the others."""
+    """Run copy I of the seed alone, exactly as it is among others, however many those are."""

@@ -12,13 +12,13 @@ import numpy as np
 from tyro.conf import arg
 
 from trueup.cli import show
-from trueup.cli.copies import Copies, check_positive, control_steps, drawn
-from trueup.cli.files import writable_file
-from trueup.cli.motions import Motion, controller
+from trueup.cli.copies import Copies, check_positive, control_steps, drawn, rounded
+from trueup.cli.files import check_distinct, writable_file
+from trueup.cli.motions import Motion, controller, described_motion, motion_of
 from trueup.cli.options import Chosen, Count, OneWorld, Seconds
 from trueup.errors import TrueupError
 from trueup.simulate import Camera, CpuWorlds, Step, mosaic, save_picture, save_video
-from trueup.worlds import World, get
+from trueup.worlds import World
 
 _WIDEST = 4096  # pixels
 _MOST = 100  # copies in one mosaic
@@ -57,6 +57,23 @@ class Drawn(OneWorld, Chosen):
         plain = count == 1 and not (alone or self.select or self.space)
         return drawn(world, self, count, nominal=plain)
 
+    def check_out(self, out: Path, suffix: str) -> None:
+        """Refuse what cannot be written, or must not be."""
+        check_distinct(
+            read={"WORLD": self.world_file, "--space": self.space, "--point": self.point},
+            written={"--out": out},
+        )
+        writable_file(out, suffix)
+
+    def described(self, copies: Copies) -> str:
+        """Which copies of which world, in words."""
+        name = copies.world.name
+        if self.only is not None:
+            return f"copy {self.only} of seed {self.seed} of {name}"
+        if not len(copies.space):
+            return f"the nominal {name}"
+        return f"one copy of {name}" if len(copies) == 1 else f"{len(copies)} copies of {name}"
+
     def opened(self, worlds: CpuWorlds) -> Camera:
         """The camera, ready."""
         return Camera(
@@ -79,14 +96,14 @@ class Picture(Drawn):
 
     def run(self) -> None:
         """Draw the first moment of each episode."""
-        writable_file(self.out, ".png")
-        world = get(self.world)
+        self.check_out(self.out, ".png")
+        world = self.opened_world()
         copies = self.copies(world)
         worlds = copies.opened()
         with self.opened(worlds) as camera:
             frames = camera.pictures(range(len(copies)))
         save_picture(tiled(frames), self.out)
-        print(f"{self.out}: {described(copies)}")
+        print(f"{self.out}: {self.described(copies)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,22 +118,26 @@ class Video(Drawn):
     out: Annotated[Path, arg(metavar="FILE.mp4")]
     """The video to write."""
     seconds: Seconds = None
-    """Simulated time; one episode by default."""
+    """Simulated time, rounded to whole control steps; one episode by default."""
     actions: Motion = "auto"
-    """What moves the robot; auto: the scripted grasp where the world has a cube, else random."""
+    """What moves the robot; auto: the scripted grasp where that is the task, else random."""
 
     def run(self) -> None:
         """Step and film."""
-        writable_file(self.out, ".mp4")
-        world = get(self.world)
+        self.check_out(self.out, ".mp4")
+        world = self.opened_world()
         steps = control_steps(world, self.seconds)
+        motion = motion_of(world, self.actions)
         copies = self.copies(world)
         worlds = copies.opened()
         with self.opened(worlds) as camera, show.progress(str(self.out), steps) as advance:
-            frames = filmed(worlds, camera, self.actions, steps, advance)
+            frames = filmed(worlds, camera, motion, steps, advance)
             count = save_video(frames, self.out, fps=frame_rate(world))
         seconds = show.number(count / frame_rate(world))
-        print(f"{self.out}: {seconds} s of {described(copies)}")
+        print(
+            f"{self.out}: {seconds} s of {self.described(copies)}{rounded(world, self.seconds)}, "
+            f"moved by {described_motion(world, motion)}"
+        )
 
 
 def filmed(
@@ -166,14 +187,6 @@ class Marks:
 def tiled(frames: np.ndarray) -> np.ndarray:
     """A mosaic about as wide as a screen is."""
     return mosaic(frames, columns=math.ceil(math.sqrt(len(frames))))
-
-
-def described(copies: Copies) -> str:
-    """Which copies of which world, in words."""
-    name = copies.world.name
-    if not len(copies.space):
-        return f"the nominal {name}"
-    return f"one copy of {name}" if len(copies) == 1 else f"{len(copies)} copies of {name}"
 
 
 def frame_rate(world: World) -> float:

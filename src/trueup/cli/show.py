@@ -16,10 +16,17 @@ from rich.table import Table
 from trueup.cli.chance import wilson
 
 
+class _Output(Console):
+    """A console that leaves the end of a pipe to `main`; rich would exit with code 1."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def console() -> Console:
     """Standard output; 100 columns wide where nobody says how wide it is."""
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return Console(width=None if known else 100, highlight=False, soft_wrap=False)
+    return _Output(width=None if known else 100, highlight=False, soft_wrap=False)
 
 
 def table(*columns: str, right: tuple[str, ...] = (), keep: tuple[str, ...] = ()) -> Table:

@@ -15,13 +15,12 @@ from tyro.conf import arg
 
 from trueup.cli import show
 from trueup.cli.chance import wilson
-from trueup.cli.copies import Copies, Outcome, control_steps, drawn, played
-from trueup.cli.files import writable_file, write_text
-from trueup.cli.motions import Motion, controller, motion_of
-from trueup.cli.options import Chosen, Count, File, Machine, OneWorld, Seconds
+from trueup.cli.copies import Copies, Outcome, control_steps, drawn, played, rounded
+from trueup.cli.files import check_distinct, writable_file, write_text
+from trueup.cli.motions import Motion, controller, described_motion, motion_of
+from trueup.cli.options import Chosen, CopyCount, Count, File, Machine, OneWorld, Seconds
 from trueup.cli.versions import versions
 from trueup.errors import TrueupError
-from trueup.worlds import get
 
 _SHOWN = 5  # divergences
 
@@ -36,12 +35,12 @@ class Simulate(OneWorld, Chosen, Machine):
     trueup simulate so101/lift --select latency --n 4096
     """
 
-    n: Count = 1024
-    """How many copies."""
+    n: CopyCount = 1024
+    """How many copies; copy I of a seed is the same whatever N is, and --only runs it alone."""
     seconds: Seconds = None
-    """Simulated time; one episode by default."""
+    """Simulated time, rounded to whole control steps; one episode by default."""
     actions: Motion = "auto"
-    """What moves the robot; auto: the scripted grasp where the world has a cube, else random."""
+    """What moves the robot; auto: the scripted grasp where that is the task, else random."""
     nominal: bool = False
     """Put every copy at the nominal point; only their starts differ."""
     threads: Count = 0
@@ -54,7 +53,7 @@ class Simulate(OneWorld, Chosen, Machine):
     def run(self) -> None:
         """Step, then say what happened."""
         self._check()
-        world = get(self.world)
+        world = self.opened_world()
         steps = control_steps(world, self.seconds)
         motion = motion_of(world, self.actions)
         copies = drawn(world, self, self.n, nominal=self.nominal)
@@ -79,27 +78,32 @@ class Simulate(OneWorld, Chosen, Machine):
         if self.json:
             show.print_json(result)
         else:
-            self._print(result)
+            self._print(result, rounded(world, self.seconds))
 
     def _check(self) -> None:
         if self.threads < 0:
             raise TrueupError(f"--threads is {self.threads}.", fix="Give 0 for all, or a count.")
+        check_distinct(
+            read={"WORLD": self.world_file, "--space": self.space, "--point": self.point},
+            written={"--record": self.record, "--out": self.out},
+        )
         if self.record:
             writable_file(self.record, ".npz")
         if self.out:
             writable_file(self.out)
 
     def _result(
-        self, copies: Copies, outcome: Outcome, motion: str, set_up_s: float
+        self, copies: Copies, outcome: Outcome, motion: Motion, set_up_s: float
     ) -> dict[str, Any]:
         world, n = copies.world, outcome.n
         taken = n * outcome.steps
-        cut_short = self.seconds is not None and self.seconds < world.episode_s
+        cut_short = outcome.steps < control_steps(world, None)
         return {
             "world": self.world,
             "copies": n,
             "simulated_s": outcome.steps * world.control_period_s,
             "actions": motion,
+            "moved_by": described_motion(world, motion),
             "seed": self.seed,
             "randomized": {gap.value: len(part) for gap, part in copies.space.by_gap().items()}
             if not (self.nominal or self.point)
@@ -138,15 +142,15 @@ class Simulate(OneWorld, Chosen, Machine):
         words += ["--nominal"] if self.nominal else []
         return shlex.join([*words, "--actions", self.actions])
 
-    def _print(self, result: dict[str, Any]) -> None:
+    def _print(self, result: dict[str, Any], rounding: str) -> None:
         out, speed, episodes = show.console(), result["speed"], result["episodes"]
         rows = show.table("what", "value", keep=("what",))
         rows.show_header = False
         ended = [f"{episodes[key]:,} {word}" for key, word in _ENDS if episodes[key]]
         for name, text in (
-            ("world", f"{self.world}, {result['copies']:,} copies, {_differing(self, result)}"),
-            ("moved by", _MOTIONS[result["actions"]]),
-            ("simulated", f"{show.number(result['simulated_s'])} s each"),
+            ("world", f"{self.world}, {_which(self, result)}"),
+            ("moved by", result["moved_by"]),
+            ("simulated", f"{show.number(result['simulated_s'])} s each{rounding}"),
             ("success", show.percent(episodes["success"], result["copies"])),
             ("the rest", ", ".join(ended) or "none"),
             (
@@ -179,11 +183,6 @@ _ENDS = (
     ("unfinished", "not over yet"),
     ("diverged", "diverged"),
 )
-_MOTIONS = {
-    "hold": "nothing: the servos hold where they start",
-    "random": "a gentle random motion",
-    "script": "a scripted grasp that knows the nominal world only",
-}
 
 
 def _episodes(outcome: Outcome, *, cut_short: bool) -> dict[str, Any]:
@@ -205,13 +204,20 @@ def _episodes(outcome: Outcome, *, cut_short: bool) -> dict[str, Any]:
     }
 
 
-def _differing(options: Simulate, result: dict[str, Any]) -> str:
+def _which(options: Simulate, result: dict[str, Any]) -> str:
+    """Which copies, and where in the space."""
+    n, count = result["copies"], sum(result["randomized"].values())
+    if options.only is not None:
+        copies, each, whole = f"copy {options.only} of seed {options.seed}", "", ""
+    elif n == 1:
+        copies, each, whole = "1 copy", "", ""
+    else:
+        copies, each, whole = f"{n:,} copies", "each ", "all "
     if options.nominal:
-        return "all nominal"
+        return f"{copies}, {whole}nominal"
     if options.point:
-        return f"all at the point {options.point}"
-    count = sum(result["randomized"].values())
-    return f"each at its own point of {count} parameters"
+        return f"{copies}, {whole}at the point {options.point}"
+    return f"{copies}, {each}at its own point of {count} parameters"
 
 
 def peak_memory_mib() -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,10 +11,10 @@ from tyro.conf import arg
 from trueup.cli import show
 from trueup.cli.copies import chosen_space
 from trueup.cli.families import Family, families
-from trueup.cli.files import writable_file, write_text
+from trueup.cli.files import check_distinct, writable_file, write_text
 from trueup.cli.options import File, Machine, OneWorld, Patterns
 from trueup.space import Fixed, Gap, Parameter, Space, Uniform
-from trueup.worlds import World, get
+from trueup.worlds import World
 
 _WIDE = 100  # columns
 _IN = {True: ("default", ""), False: ("optional", "opt")}  # in wide and in narrow tables
@@ -37,13 +38,15 @@ class ListSpace(OneWorld, Machine):
     each: bool = False
     """One row for each parameter, even where joints and axes are alike."""
     out: Annotated[File, arg(metavar="FILE")] = None
-    """Write the space here as JSON, for `trueup simulate --space` and `Space.load`."""
+    """Write the space here as JSON, for `trueup simulate --space` and `Space.load`; with --json
+    nothing is printed then."""
 
     def run(self) -> None:
         """Print the tables, or the space itself."""
         if self.out:
+            check_distinct(read={"WORLD": self.world_file}, written={"--out": self.out})
             writable_file(self.out)
-        world = get(self.world)
+        world = self.opened_world()
         space = chosen_space(world, self.select, everything=self.all)
         if self.out:
             write_text(self.out, show.as_json(space.to_json()) + "\n")
@@ -51,6 +54,8 @@ class ListSpace(OneWorld, Machine):
             self._print(world, space)
         elif not self.out:
             show.print_json(space.to_json())
+        if self.out:
+            print(f"Written: {self.out}", file=sys.stderr if self.json else sys.stdout)
 
     def _print(self, world: World, space: Space) -> None:
         out = show.console()

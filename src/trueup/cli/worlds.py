@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from trueup.cli import show
 from trueup.cli.families import families
 from trueup.cli.options import Machine, OneWorld
-from trueup.worlds import Signal, World, get, names, sensor_slots
+from trueup.worlds import Signal, World, get, names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +16,8 @@ class List(Machine):
     """List the worlds: robot, scene and task.
 
     `trueup worlds show WORLD` tells more of one; `worlds picture` and `worlds video` show it.
-    Your own world is named as FILE.py:CLASS wherever a WORLD is asked for.
+    Your own world is named as FILE.py:CLASS wherever a WORLD is asked for, or as FILE.py where the
+    file holds one world.
     """
 
     def run(self) -> None:
@@ -51,7 +51,7 @@ class Show(OneWorld, Machine):
 
     def run(self) -> None:
         """Print the tables."""
-        world = get(self.world)
+        world = self.opened_world()
         facts = _in_full(world)
         if self.json:
             show.print_json(facts)
@@ -114,13 +114,13 @@ def _in_full(world: World) -> dict[str, Any]:
     }
 
 
-def _sized(world: World, signals: Iterable[Signal]) -> list[dict[str, Any]]:
-    slots = sensor_slots(world.model)
+def _sized(world: World, signals: tuple[Signal, ...]) -> list[dict[str, Any]]:
+    sizes = world.sizes(signals)
     return [
         {
             "name": signal.name,
             "unit": signal.unit,
-            "size": sum(slots[name].stop - slots[name].start for name in signal.sensors),
+            "size": sizes[signal.name],
             "sensors": list(signal.sensors),
         }
         for signal in signals

@@ -153,7 +153,7 @@ def _wrong(world: World, method: str, answer: object, wanted: str) -> WorldMista
 def _mistakes(world: World, method: str) -> Iterator[None]:
     try:
         yield
-    except TrueupError:
+    except (TrueupError, MemoryError):
         raise
     except Exception as error:
         raise WorldMistake(
