@@ -21,62 +21,71 @@ class Plausible(ABC):
         """The parameter this rule makes of a nominal value."""
 
 
+class _Linear(Plausible):
+    """A rule on a linear scale, given by two ranges."""
+
+    def parameter(self, *, name: str, unit: str, nominal: float, source: str) -> Parameter:
+        (low, high), usual = self.limits(nominal), self.usually(nominal)
+        return Parameter(
+            name=name,
+            unit=unit,
+            nominal=nominal,
+            low=min(low, nominal),
+            high=max(high, nominal),
+            prior=Uniform(*usual),
+            source=source,
+        )
+
+    @abstractmethod
+    def limits(self, nominal: float) -> tuple[float, float]:
+        """What is possible."""
+
+    @abstractmethod
+    def usually(self, nominal: float) -> tuple[float, float]:
+        """What is randomized by default."""
+
+
 @dataclass(frozen=True)
-class UpTo(Plausible):
+class UpTo(_Linear):
     """From nothing up to `limit`; usually up to `usual`."""
 
     limit: float
     usual: float
 
-    def parameter(self, *, name: str, unit: str, nominal: float, source: str) -> Parameter:
-        return Parameter(
-            name=name,
-            unit=unit,
-            nominal=nominal,
-            low=0.0,
-            high=max(self.limit, nominal),
-            prior=Uniform(0.0, max(self.usual, nominal)),
-            source=source,
-        )
+    def limits(self, nominal: float) -> tuple[float, float]:
+        return 0.0, self.limit
+
+    def usually(self, nominal: float) -> tuple[float, float]:
+        return 0.0, max(self.usual, nominal)
 
 
 @dataclass(frozen=True)
-class Around(Plausible):
+class Around(_Linear):
     """The nominal value plus or minus `limit`; usually plus or minus `usual`."""
 
     limit: float
     usual: float
 
-    def parameter(self, *, name: str, unit: str, nominal: float, source: str) -> Parameter:
-        return Parameter(
-            name=name,
-            unit=unit,
-            nominal=nominal,
-            low=nominal - self.limit,
-            high=nominal + self.limit,
-            prior=Uniform(nominal - self.usual, nominal + self.usual),
-            source=source,
-        )
+    def limits(self, nominal: float) -> tuple[float, float]:
+        return nominal - self.limit, nominal + self.limit
+
+    def usually(self, nominal: float) -> tuple[float, float]:
+        return nominal - self.usual, nominal + self.usual
 
 
 @dataclass(frozen=True)
-class Between(Plausible):
+class Between(_Linear):
     """Fixed bounds whatever the nominal; usually between two other numbers."""
 
     low: float
     high: float
     usual: tuple[float, float]
 
-    def parameter(self, *, name: str, unit: str, nominal: float, source: str) -> Parameter:
-        return Parameter(
-            name=name,
-            unit=unit,
-            nominal=nominal,
-            low=min(self.low, nominal),
-            high=max(self.high, nominal),
-            prior=Uniform(*self.usual),
-            source=source,
-        )
+    def limits(self, nominal: float) -> tuple[float, float]:
+        return self.low, self.high
+
+    def usually(self, nominal: float) -> tuple[float, float]:
+        return self.usual
 
 
 @dataclass(frozen=True)
