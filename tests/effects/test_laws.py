@@ -406,5 +406,7 @@ def test_two_effects_that_set_one_number_are_refused_by_name() -> None:
 
 def test_one_of_them_alone_is_fine() -> None:
     world, twin = doubled()
-    worlds_at(world, {twin: 0.7})
-    Compiled(world, world.catalogue.pinned({twin: world.catalogue[twin].nominal}))
+    alone = worlds_at(world, {twin: 0.7})
+    assert 0.7 in alone.batch.expand("dof_damping")
+    held = Compiled(world, world.catalogue.pinned({twin: world.catalogue[twin].nominal}))
+    assert "dof_damping" in held.fields

@@ -309,7 +309,9 @@ class TestStep:
     def test_takes_lists_and_single_precision(self, pendulum):
         batch = self.fresh(pendulum)
         batch.step([[0.0], [0.1]])
-        batch.step(np.zeros((2, 1), np.float32))
+        np.testing.assert_array_equal(batch.batch.ctrl, [[0.0], [0.1]])
+        batch.step(np.full((2, 1), 0.5, np.float32))
+        np.testing.assert_array_equal(batch.batch.ctrl, [[0.5], [0.5]])
 
     def test_refuses_a_world_that_is_not_there(self, pendulum):
         with pytest.raises(TrueupError, match=r"no world 2 in this batch of 2.*from 0 to 1"):

@@ -446,7 +446,8 @@ def test_another_version_is_named(tmp_path, version):
 
 @pytest.mark.parametrize("parameters", [None, [None], {"a": 1}, "abc", [[]]], ids=json.dumps)
 def test_parameters_that_cannot_be_read_are_a_sentence(tmp_path, parameters):
-    loading(tmp_path, json.dumps({**SPACE.to_json(), "parameters": parameters}))
+    message = loading(tmp_path, json.dumps({**SPACE.to_json(), "parameters": parameters}))
+    assert "could not be read" in message and str(tmp_path) in message
 
 
 def test_a_space_file_without_parameters_is_not_an_empty_space(tmp_path):

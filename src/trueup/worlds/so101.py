@@ -42,8 +42,10 @@ GRASP_CONTACT: dict[str, Any] = dict(
 )
 """Fields of a `<pair>` between a finger and what it holds: printed PLA on plastic.
 
-With 5 ms steps, implicitfast, elliptic cone and impratio 10, cubes of 20 to 30 mm and 20 to 100 g,
-squeezed at the full torque of the gripper, slip 0.35 mm in 30 s and sink 0.45 mm into the pads.
+With 5 ms steps, implicitfast, elliptic cone and impratio 10, a cube of 25 mm and 20 to 100 g,
+squeezed at the full torque of the gripper, slips 0.8 mm in 30 s. A cube of 20 g sinks 0.95 mm into
+the pads, one of 100 g 0.4 mm. A time constant of 0.01 s would halve this, but MuJoCo raises those
+below two physics steps, so that no firmer contact could be drawn from there.
 """
 
 TABLE_CONTACT: dict[str, Any] = dict(
@@ -60,12 +62,11 @@ LINK_CONTACT: dict[str, Any] = {**TABLE_CONTACT, "condim": 3}
 KP = 13.0
 """Servo stiffness, N m/rad: with the next three, one set of round numbers for all joints.
 
-Not a fit of one arm: a crude search over five motions of a real SO-101, replayed open loop for 60
-to 100 s with stiff joint friction. Mean RMSE over the five arm joints, in rad, on these five and
-on seven unseen motions: 0.0117 and 0.0152. A published bench fit (kp 14.5, damping 1.179,
-frictionloss 0.1143, armature 0.0259) has 0.0151 and 0.0191; kp 17.8, damping 0.6, frictionloss
-0.052, armature 0.028 has 0.0271 and 0.0247; the stock model 0.0370 and 0.0344. No constant delay
-of 10 to 40 ms improved it.
+Not a fit of one arm: a crude search over five motions of a real SO-101, replayed open loop with
+stiff joint friction. Mean RMSE over the five arm joints, in rad, on 18 motions that had no part in
+it (`python -m benchmarks nominal`): 0.0160. A published bench fit (kp 14.5, damping 1.179,
+frictionloss 0.1143, armature 0.0259) has 0.0195; kp 17.8, damping 0.6, frictionloss 0.052,
+armature 0.028 has 0.0249; the stock model 0.0329. No constant delay of 10 to 40 ms improved it.
 """
 DAMPING = 1.1
 """N m s/rad"""
