@@ -14,6 +14,7 @@ LAYER = {
     "errors": 0,
     "files": 0.5,
     "streams": 0.5,
+    "versions": 0.5,
     "space": 1,
     "effects": 2,
     "episodes": 2,

@@ -1,7 +1,8 @@
-"""Files that appear whole or not at all."""
+"""Files and folders that appear whole or not at all."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -35,3 +36,35 @@ def whole(path: Path | str) -> Iterator[Path]:
     finally:
         with suppress(OSError):  # the folder itself cannot be reached; said above
             partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(path: Path | str) -> Iterator[Path]:
+    """A new folder to write into; at the end it takes its real name, and an older one's place.
+
+    Whatever goes wrong before that, the older one stays as it was.
+    """
+    path = Path(path)
+    if path.is_file():
+        raise TrueupError(
+            f"{path} is a file, but a folder is to be written there.", fix="Give another name."
+        )
+    partial, old = (path.with_name(f".{path.name}.{word}") for word in ("partial", "old"))
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        yield partial
+        if path.exists():
+            shutil.rmtree(old, ignore_errors=True)
+            path.rename(old)
+        partial.rename(path)
+    except OSError as error:
+        raise TrueupError(
+            f"{path} could not be written: {error.strerror or error}.",
+            fix="Choose another place, or make room and permission there.",
+        ) from error
+    finally:
+        if old.exists() and not path.exists():
+            old.rename(path)
+        for folder in (partial, old):
+            shutil.rmtree(folder, ignore_errors=True)

@@ -51,7 +51,11 @@ def test_start(start, message):
 JUDGEMENTS = {
     "reward of none": ("reward", lambda self, s, action: None, r"reward\(\) answers with None"),
     "reward of (n, 3)": ("reward", lambda self, s, a: np.zeros((N, 3)), r"shape \(4, 3\)"),
-    "reward of nan": ("reward", lambda self, s, a: np.full(N, np.nan), "is nan in world 0 at"),
+    "reward of nan": (
+        "reward",
+        lambda self, s, a: np.full(N, np.nan),
+        "is nan in world 0 .seed 0. at",
+    ),
     "success of floats": ("success", lambda self, s: np.zeros(N), "answers with float64.*booleans"),
     "success of (n, 3)": ("success", lambda self, s: np.zeros((N, 3), bool), r"shape \(4, 3\)"),
     "failure that raises": ("failure", lambda self, s: s["swnig"], "no sensor named 'swnig'"),

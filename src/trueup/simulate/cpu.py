@@ -157,10 +157,11 @@ class CpuWorlds(Worlds):
         true = Readings(self._slots, self._sensordata, self._time)
         success = verdict_of(self.world, "success", true, self.n) & self._alive
         self._held_s = np.where(success, self._held_s + self.world.control_period_s, 0.0)
+        reward = reward_of(self.world, true, action, self._alive, self.seeds)
         return Step(
             observation=self.observation,
             privileged=self.privileged,
-            reward=np.where(self._alive, reward_of(self.world, true, action, self._alive), 0.0),
+            reward=np.where(self._alive, reward, 0.0),
             success=success & (self._held_s >= self.world.hold_s - 1e-9),
             failure=verdict_of(self.world, "failure", true, self.n) & self._alive,
             timeout=self._age >= self.world.steps,

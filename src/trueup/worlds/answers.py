@@ -108,8 +108,10 @@ def verdict_of(world: World, method: str, s: Readings, n: int) -> Array:
     return answer
 
 
-def reward_of(world: World, s: Readings, action: Array, alive: np.ndarray) -> Array:
-    """(n,) rewards, finite in the worlds that are alive."""
+def reward_of(
+    world: World, s: Readings, action: Array, alive: np.ndarray, seeds: np.ndarray
+) -> Array:
+    """(n,) rewards, finite in the worlds that are alive; their seeds are for the message."""
     with _mistakes(world, "reward"):
         answer = world.reward(s, action)
     if getattr(answer, "shape", None) != alive.shape or "float" not in str(answer.dtype):
@@ -120,7 +122,8 @@ def reward_of(world: World, s: Readings, action: Array, alive: np.ndarray) -> Ar
         raise WorldMistake(
             world,
             "reward",
-            f"is {float(answer[row])} in world {row} at {float(s.time[row]):.2f} s",
+            f"is {float(answer[row])} in world {row} (seed {int(seeds[row])}) at "
+            f"{float(s.time[row]):.2f} s",
             "Check it for divisions by zero and roots of negative numbers.",
         )
     return answer

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from trueup import __version__
 
 
-def versions() -> dict[str, str]:
+def versions(*packages: str) -> dict[str, str]:
     """Versions of what computes, for run files."""
-    packages = {name: version(name) for name in ("mujoco", "numpy")}
-    return {"trueup": __version__, "python": platform.python_version(), **packages}
+    named = {name: version(name) for name in packages or ("mujoco", "numpy")}
+    return {"trueup": __version__, "python": platform.python_version(), **named}
