@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from trueup.cli import main
-from trueup.cli.chance import wilson
 from trueup.cli.copies import drawn, played
 from trueup.cli.motions import controller
 from trueup.cli.options import Chosen
@@ -289,10 +288,3 @@ def test_ones_own_world_is_simulated_from_its_file(world, capsys):
     file = Path(__file__).parents[2] / "examples" / "planar_sweep" / world
     assert main(["simulate", str(file), "--n", "2", "--seconds", "0.04", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["actions"] == "random"
-
-
-def test_wilson_intervals():
-    # Brown, Cai and DasGupta (2001) and Newcombe (1998), to their printed digits
-    assert wilson(0, 10) == pytest.approx((0.0, 0.2775), abs=1e-4)
-    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=1e-4)
-    assert wilson(10, 10)[1] == pytest.approx(1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -12,10 +13,10 @@ import numpy as np
 from trueup.cli import show
 from trueup.cli.options import Chosen
 from trueup.errors import TrueupError
+from trueup.evaluate import trials
 from trueup.simulate import CpuWorlds, Divergence, Rollout, Step, Trajectory
 from trueup.simulate.rollout import Controller
 from trueup.space import Point, Points, Space
-from trueup.streams import seeds_from
 from trueup.worlds import Compiled, World
 
 
@@ -42,12 +43,16 @@ class Copies:
 
     def first(self, n: int) -> Copies:
         """The first `n` of them, as they were among the others."""
+        return self.some(np.arange(len(self))[:n])
+
+    def some(self, which: np.ndarray) -> Copies:
+        """Those at these places, as they were among the others."""
         return Copies(
             world=self.world,
             space=self.space,
-            points=self.points[:n],
-            seeds=self.seeds[:n],
-            rows=self.rows[:n],
+            points=self.points[which],
+            seeds=self.seeds[which],
+            rows=self.rows[which],
         )
 
     def within(self, space: Space) -> Copies:
@@ -69,25 +74,21 @@ class Copies:
 
 
 def drawn(world: World, options: Chosen, n: int, *, nominal: bool = False) -> Copies:
-    """The copies that the options ask for.
-
-    Points and seeds come from two streams, row by row: copy i is the same whatever `n` is.
-    """
+    """The copies that the options ask for; copy i is the same whatever `n` is."""
     check_positive("--n", n)
     check_seed(options.seed)
     point = _point(options, nominal)
-    space = _space(world, options) if point is None else _space_of(world, point)
-    rows = np.arange(n) if options.only is None else _row(options.only)
-    points, seeds = (np.random.default_rng([options.seed, stream]) for stream in (0, 1))
-    total = int(rows[-1]) + 1
-    drawn_points = space.sample(points, total) if point is None else space.points(point, total)
-    return Copies(
-        world=world,
-        space=space,
-        points=drawn_points[rows],
-        seeds=seeds_from(seeds, total)[rows],
-        rows=rows,
+    space = (
+        asked_space(world, options.select, options.space)
+        if point is None
+        else _space_of(world, point)
     )
+    rows = np.arange(n) if options.only is None else _row(options.only)
+    total = int(rows[-1]) + 1
+    points, seeds = trials(space, total, options.seed)
+    if point is not None:
+        points = space.points(point, total)
+    return Copies(world=world, space=space, points=points[rows], seeds=seeds[rows], rows=rows)
 
 
 def chosen_space(world: World, patterns: tuple[str, ...], *, everything: bool = False) -> Space:
@@ -112,11 +113,14 @@ def _matching(world: World, pattern: str, everything: bool) -> Space:
     return world.catalogue.select(pattern)
 
 
-def _space(world: World, options: Chosen) -> Space:
-    if options.space is None:
-        return chosen_space(world, options.select)
-    space = Space.load(options.space)
-    return space.select(*options.select) if options.select else space
+def asked_space(world: World, patterns: tuple[str, ...], file: Path | None) -> Space:
+    """The space of a file or else of the world, or of either the parameters that match."""
+    if file is None:
+        return chosen_space(world, patterns)
+    space = Space.load(file)
+    for name in space.names:
+        world.catalogue.index(name)  # says what the world knows instead
+    return space.select(*patterns) if patterns else space
 
 
 def _space_of(world: World, point: Point) -> Space:

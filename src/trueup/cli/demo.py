@@ -12,15 +12,15 @@ import numpy as np
 from tyro.conf import arg
 
 from trueup.cli import show
-from trueup.cli.chance import wilson
 from trueup.cli.copies import Copies, check_positive, control_steps, drawn, played
 from trueup.cli.files import writable_folder, write_text
 from trueup.cli.motions import controller
 from trueup.cli.options import Chosen, CopyCount, Count, Machine
 from trueup.cli.pictures import filmed, frame_rate
-from trueup.cli.versions import versions
+from trueup.evaluate import wilson
 from trueup.simulate import Camera, NoGraphics, save_picture, save_video
 from trueup.space import Space
+from trueup.versions import versions
 from trueup.worlds import World, get
 
 _WORLD = "so101/lift"
@@ -138,7 +138,8 @@ class Demo(Machine):
                 yield frame
 
         with camera, show.progress("drawing", steps, quiet=self.json) as advance:
-            frames = kept(filmed(worlds, camera, "script", steps, advance))
+            move = controller(worlds, "script")
+            frames = kept(filmed(worlds, camera, move, steps, advance))
             save_video(frames, self.out / "video.mp4", fps=frame_rate(copies.world))
         save_picture(last[0], self.out / "picture.png")
         return ""

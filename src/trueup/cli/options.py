@@ -67,3 +67,9 @@ class Chosen:
     """Same seed, same worlds, same result."""
     only: Row = None
     """Run copy I of the seed alone, exactly as it is among others, however many those are."""
+
+    def again(self, copy: int) -> list[str]:
+        """The options that choose this copy alone, as words to type."""
+        words = ["--only", str(copy), "--seed", str(self.seed)]
+        words += ["--select", *self.select] if self.select else []
+        return words + [f"--{o}={v}" for o in ("space", "point") if (v := getattr(self, o))]

@@ -18,6 +18,7 @@ from trueup.cli.motions import Motion, controller, described_motion, motion_of
 from trueup.cli.options import Chosen, Count, OneWorld, Seconds
 from trueup.errors import TrueupError
 from trueup.simulate import Camera, CpuWorlds, Step, mosaic, save_picture, save_video
+from trueup.simulate.rollout import Controller
 from trueup.worlds import World
 
 _WIDEST = 4096  # pixels
@@ -78,7 +79,7 @@ class Drawn(OneWorld, Chosen):
         """The camera, ready."""
         return Camera(
             worlds,
-            camera=self.camera or _first_camera(worlds.world),
+            camera=self.camera or first_camera(worlds.world),
             width=self.width,
             height=self.height,
         )
@@ -131,7 +132,7 @@ class Video(Drawn):
         copies = self.copies(world)
         worlds = copies.opened()
         with self.opened(worlds) as camera, show.progress(str(self.out), steps) as advance:
-            frames = filmed(worlds, camera, motion, steps, advance)
+            frames = filmed(worlds, camera, controller(worlds, motion), steps, advance)
             count = save_video(frames, self.out, fps=frame_rate(world))
         seconds = show.number(count / frame_rate(world))
         print(
@@ -141,14 +142,16 @@ class Video(Drawn):
 
 
 def filmed(
-    worlds: CpuWorlds, camera: Camera, motion: Motion, steps: int, advance=lambda steps: None
+    worlds: CpuWorlds, camera: Camera, move: Controller, steps: int, advance=lambda steps: None
 ) -> Iterator[np.ndarray]:
     """Mosaics of a batch that was just opened, as it moves."""
-    move, observation = controller(worlds, motion), worlds.observation
+    observation, command = worlds.observation, worlds.hold
     stride, marks = _stride(worlds.world), Marks(worlds.n)
     yield tiled(camera.pictures(range(worlds.n)))
     for k in range(steps):
-        step = worlds.step(move(k, observation))
+        wanted = move(k, observation)
+        command = np.where(np.isfinite(wanted), wanted, command)  # of a copy that has diverged
+        step = worlds.step(command)
         observation = step.observation
         marks.see(step)
         if k + 1 == steps >= control_steps(worlds.world, None):
@@ -199,7 +202,8 @@ def _stride(world: World) -> int:
     return max(1, round(1.0 / (_SMOOTH_HZ * world.control_period_s)))
 
 
-def _first_camera(world: World) -> str:
+def first_camera(world: World) -> str:
+    """The camera `front`, or the first there is."""
     model = world.model
     known = [model.camera(i).name for i in range(model.ncam)]
     if not known:

@@ -13,8 +13,6 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from trueup.cli.chance import wilson
-
 
 class _Output(Console):
     """A console that leaves the end of a pipe to `main`; rich would exit with code 1."""
@@ -82,6 +80,8 @@ def unit(name: str) -> str:
 
 def percent(successes: int, n: int) -> str:
     """A share with its interval, e.g. `82.1 %  (95 % interval 79.6 – 84.3)`."""
+    from trueup.evaluate import wilson  # an engine comes with it, and most tables need none
+
     low, high = wilson(successes, n)
     share = 100 * successes / max(n, 1)
     return f"{share:.1f} %  (95 % interval {100 * low:.1f} – {100 * high:.1f})"

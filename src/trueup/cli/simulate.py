@@ -14,13 +14,13 @@ import numpy as np
 from tyro.conf import arg
 
 from trueup.cli import show
-from trueup.cli.chance import wilson
 from trueup.cli.copies import Copies, Outcome, control_steps, drawn, played, rounded
 from trueup.cli.files import check_distinct, writable_file, write_text
 from trueup.cli.motions import Motion, controller, described_motion, motion_of
 from trueup.cli.options import Chosen, CopyCount, Count, File, Machine, OneWorld, Seconds
-from trueup.cli.versions import versions
 from trueup.errors import TrueupError
+from trueup.evaluate import wilson
+from trueup.versions import versions
 
 _SHOWN = 5  # divergences
 
@@ -136,9 +136,8 @@ class Simulate(OneWorld, Chosen, Machine):
         }
 
     def _replay(self, copy: int) -> str:
-        words = ["trueup", "simulate", self.world, "--only", str(copy), "--seed", str(self.seed)]
-        words += ["--select", *self.select] if self.select else []
-        words += [f"--{o}={v}" for o in ("space", "point", "seconds") if (v := getattr(self, o))]
+        words = ["trueup", "simulate", self.world, *self.again(copy)]
+        words += [f"--seconds={self.seconds}"] if self.seconds else []
         words += ["--nominal"] if self.nominal else []
         return shlex.join([*words, "--actions", self.actions])
 

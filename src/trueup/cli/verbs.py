@@ -72,10 +72,31 @@ VERBS = (
         "ListSpace",
     ),
     Verb(
+        "randomize",
+        "WORLD",
+        "Preview a plan: which worlds it draws, and whether they cover yours.",
+        "randomize",
+        "Randomize",
+    ),
+    Verb(
         "simulate",
         "WORLD",
         "Step many randomized copies: how fast, how often it works.",
         "simulate",
         "Simulate",
+    ),
+    Verb(
+        "evaluate",
+        "POLICY",
+        "Play a policy in many worlds: how often it works, where it fails.",
+        "evaluate",
+        "Evaluate",
+    ),
+    Verb(
+        "train",
+        "WORLD",
+        "Train a policy in randomized copies of a world.",
+        "train",
+        "Train",
     ),
 )

@@ -1,0 +1,61 @@
+"""Who plays: a policy from its folder, or the scripted grasp."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from trueup.cli.motions import controller, motion_of
+from trueup.errors import TrueupError
+from trueup.evaluate import Begin, check_fit, piloted
+from trueup.policies import Policy
+from trueup.worlds import World, get
+
+_SCRIPT = "script"
+_SCRIPTED = "so101/lift"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Player:
+    """Something that can play episodes.
+
+    Attributes:
+        name: For people.
+        world: The world it is made for.
+        begin: How it takes the controls.
+        check: Refuses a world that it does not fit.
+    """
+
+    name: str
+    world: str
+    begin: Begin
+    check: Callable[[World], object]
+
+    def home(self) -> World:
+        """The world it is made for."""
+        try:
+            return get(self.world)
+        except TrueupError as error:
+            raise TrueupError(
+                f"{self.name} was made for the world {self.world!r}, which is not known here.",
+                fix="Say where it is with --world FILE.py:CLASS, or choose one of `trueup worlds`.",
+            ) from error
+
+
+def player(word: str) -> Player:
+    """The policy in a folder of that name, or the script where the word is `script`."""
+    if word == _SCRIPT:
+        return Player(
+            name=_SCRIPT,
+            world=_SCRIPTED,
+            begin=lambda worlds: controller(worlds, _SCRIPT),
+            check=lambda world: motion_of(world, _SCRIPT),
+        )
+    policy = Policy.load(Path(word))
+    return Player(
+        name=Path(word).name,
+        world=policy.contract.world,
+        begin=piloted(policy),
+        check=lambda world: check_fit(policy, world),
+    )
