@@ -235,6 +235,14 @@ class TestSolved:
         assert Made(world, truth__cube_position=(0.2, 0.0, -0.2)).failure
 
 
+def reward(name: str, **readings: tuple[float, ...]) -> float:
+    world = worlds.get(name)
+    return float(world.reward(Made(world, **readings).readings, np.zeros((1, 6)))[0])
+
+
+GRIPPED = dict(truth__fixed_grip=(0.0, 4.0, 0.0), truth__moving_grip=(0.0, -4.0, 0.0))
+
+
 class TestReward:
     @pytest.mark.parametrize(
         ("name", "worse", "better"),
@@ -242,8 +250,9 @@ class TestReward:
             ("so101/reach", {}, dict(truth__tcp_position=(0.2, 0.0, 0.1))),
             ("so101/push", {}, dict(truth__cube_position=(0.2, 0.0, CUBE_HALF))),
             ("so101/lift", {}, dict(truth__tcp_position=(0.2, 0.1, CUBE_HALF))),
-            ("so101/lift", {}, dict(truth__cube_position=(0.2, 0.1, 0.07))),
-            ("so101/place", {}, dict(truth__cube_position=(0.2, 0.0, 0.07))),
+            ("so101/lift", {}, GRIPPED),
+            ("so101/lift", GRIPPED, dict(GRIPPED, truth__cube_position=(0.2, 0.1, 0.07))),
+            ("so101/place", GRIPPED, dict(GRIPPED, truth__cube_position=(0.2, 0.0, 0.07))),
         ],
     )
     def test_rises_towards_the_goal(self, name, worse, better):
@@ -253,12 +262,15 @@ class TestReward:
             truth__cube_velocity=(0.0, 0.0, 0.0),
             target_position=(0.2, 0.0, 0.1) if name == "so101/reach" else (0.2, 0.0, 0.0),
         )
-        world = worlds.get(name)
-        low, high = (
-            world.reward(Made(world, **{**start, **change}).readings, np.zeros((1, 6)))[0]
-            for change in (worse, better)
-        )
+        low, high = (reward(name, **{**start, **change}) for change in (worse, better))
         assert high > low + 0.05
+
+    def test_only_a_grasp_earns_the_height(self):
+        hand = dict(truth__tcp_position=(0.2, 0.1, 0.07))
+        low, high = (
+            reward("so101/lift", truth__cube_position=(0.2, 0.1, z), **hand) for z in (0.06, 0.07)
+        )
+        assert high - low < 0.2
 
 
 @pytest.mark.parametrize("name", [*SO101, f"{EXAMPLE}:PlanarSweep"], ids=lambda n: n.split(":")[-1])

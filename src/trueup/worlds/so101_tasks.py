@@ -88,14 +88,27 @@ class _CubeTask(World):
         return far | (cube[:, 2] < -0.1)
 
     def _grasped(self, s: Readings) -> Array:
-        """1 where the fingers press on the cube from opposite sides, 0 where they do not.
+        """Near 1 where the fingers press on the cube from opposite sides, 0 where they do not.
 
-        Two fingers that press on its top are no grasp, though both touch.
+        Two fingers that press on its top are no grasp, though both touch; and a touch of a few
+        tenths of a newton would let it slip.
         """
         fixed, moving = s["truth/fixed_grip"], s["truth/moving_grip"]
         xp = array_namespace(fixed)
         against = xp.clip(-(fixed * moving).sum(-1), 0.0, None)
-        return xp.tanh(against**0.5 / 0.5)
+        return xp.tanh(against**0.5 / 2.0)
+
+    def _astride(self, s: Readings) -> Array:
+        """Near 1 where both fingertips are at the cube, one on either side or on their way."""
+        cube = s["truth/cube_position"]
+        tips = (s["truth/fingertip_fixed"], s["truth/fingertip_moving"])
+        return sum(_closeness(tip, cube, 0.05) for tip in tips) / 2.0
+
+    def _held(self, s: Readings) -> tuple[Array, Array]:
+        """How near the hand is to holding the cube, up to 2, and the grasp alone."""
+        grasped = self._grasped(s)
+        near = _closeness(s["truth/tcp_position"], s["truth/cube_position"], 0.1)
+        return near + 0.5 * self._astride(s) + 0.5 * grasped, grasped
 
     def _risen(self, s: Readings, height: float) -> Array:
         """How much of a height the cube has been raised, 0 to 1."""
@@ -138,17 +151,20 @@ class Push(_CubeTask):
         flip = (radius < 0.13) | (radius > 0.27) | (np.abs(y) > 0.18)
         x, y = (np.where(flip, 2.0 * cube[:, i] - v, v) for i, v in ((0, x), (1, y)))
         mark = np.stack([x, y, scene.surface("table", x, y) + 0.001], axis=-1)
-        return {**near_home(scene.streams, gripper=0.0), "cube": cube, "target": mark}
+        return {**near_home(scene.streams), "cube": cube, "target": mark}
 
     def reward(self, s: Readings, action: Array) -> Array:
         xp = array_namespace(action)
         cube, mark = s["truth/cube_position"], s["target_position"]
-        away = cube[:, :2] - mark[:, :2]
         left = _distance(cube[:, :2], mark[:, :2])
-        away = away / xp.where(left > 1e-6, left, 1.0)[:, None]
-        behind = xp.concat([cube[:, :2] + 0.025 * away, 0.02 + 0.0 * cube[:, :1]], axis=1)
-        near = _closeness(s["truth/tcp_position"], behind, 0.15)
-        return 0.5 * near + 2.0 * (1.0 - xp.tanh(left / 0.12))
+        onward = (mark[:, :2] - cube[:, :2]) / xp.where(left > 1e-6, left, 1.0)[:, None]
+        behind = xp.concat([cube[:, :2] - 0.03 * onward, 0.015 + 0.0 * cube[:, :1]], axis=1)
+        speed = (s["truth/cube_velocity"][:, :2] * onward).sum(-1)
+        return (
+            _closeness(s["truth/tcp_position"], behind, 0.08)
+            + 3.0 * (1.0 - xp.tanh(left / 0.08))
+            + 8.0 * xp.clip(speed, -0.2, 0.2)
+        )
 
     def success(self, s: Readings) -> Array:
         left = _distance(s["truth/cube_position"][:, :2], s["target_position"][:, :2])
@@ -178,9 +194,8 @@ class Lift(_CubeTask):
         return {**near_home(scene.streams), "cube": cube}
 
     def reward(self, s: Readings, action: Array) -> Array:
-        risen = self._risen(s, self.height)
-        near = _closeness(s["truth/tcp_position"], s["truth/cube_position"], 0.1)
-        return near + self._grasped(s) + 3.0 * risen
+        held, grasped = self._held(s)
+        return held + 6.0 * grasped * self._risen(s, self.height)
 
     def success(self, s: Readings) -> Array:
         cube = s["truth/cube_position"]
@@ -217,13 +232,18 @@ class Place(_CubeTask):
 
     def reward(self, s: Readings, action: Array) -> Array:
         xp = array_namespace(action)
-        cube, bin_place = s["truth/cube_position"], s["target_position"]
-        risen = self._risen(s, 0.06)
-        across = _distance(cube[:, :2], bin_place[:, :2])
-        near = _closeness(s["truth/tcp_position"], cube, 0.1)
-        carried = risen * (1.0 - xp.tanh(across / 0.15))
-        held = near + self._grasped(s) + risen + 3.0 * carried
-        return xp.where(self._inside(s), 8.0 + 0.0 * held, held)
+        cube, tcp, bin_place = (
+            s[name] for name in ("truth/cube_position", "truth/tcp_position", "target_position")
+        )
+        over = _distance(cube[:, :2], bin_place[:, :2]) < 0.03
+        # over the wall first, then down
+        height = xp.where(over, CUBE_HALF, 0.07)[:, None]
+        goal = xp.concat([bin_place[:, :2], bin_place[:, 2:] + height], axis=1)
+        held, grasped = self._held(s)
+        raised = grasped * xp.where(over, 1.0, self._risen(s, 0.06))
+        held = held + raised * (1.0 + 3.0 * _closeness(cube, goal, 0.12))
+        away = xp.tanh(_distance(tcp, cube) / 0.05)
+        return xp.where(self._inside(s), 7.0 + 2.0 * away, held)
 
     def success(self, s: Readings) -> Array:
         slow = (s["truth/cube_velocity"] ** 2).sum(-1) ** 0.5 < 0.05

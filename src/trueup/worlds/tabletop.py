@@ -141,6 +141,8 @@ def add_cube(spec: mujoco.MjSpec) -> None:
     _sense(spec, "truth/cube_velocity", mujoco.mjtSensor.mjSENS_FRAMELINVEL, "cube")
     for finger, body in (("fixed", "gripper"), ("moving", "moving_jaw_so101_v1")):
         _sense_grip(spec, f"truth/{finger}_grip", body)
+        tip = f"fingertip_{finger}"
+        _sense(spec, f"truth/{tip}", mujoco.mjtSensor.mjSENS_FRAMEPOS, tip, geom=True)
 
 
 def add_target(spec: mujoco.MjSpec, *, radius: float, flat: bool = False) -> None:
@@ -215,14 +217,22 @@ def add_pair(spec: mujoco.MjSpec, name: str, first: str, second: str, numbers: d
 
 
 def _sense(
-    spec: mujoco.MjSpec, name: str, kind: mujoco.mjtSensor, on: str, *, site: bool = False
+    spec: mujoco.MjSpec,
+    name: str,
+    kind: mujoco.mjtSensor,
+    on: str,
+    *,
+    site: bool = False,
+    geom: bool = False,
 ) -> None:
     kinds = {
         mujoco.mjtSensor.mjSENS_JOINTPOS: mujoco.mjtObj.mjOBJ_JOINT,
         mujoco.mjtSensor.mjSENS_JOINTVEL: mujoco.mjtObj.mjOBJ_JOINT,
         mujoco.mjtSensor.mjSENS_ACTUATORFRC: mujoco.mjtObj.mjOBJ_ACTUATOR,
     }
-    frame = mujoco.mjtObj.mjOBJ_SITE if site else mujoco.mjtObj.mjOBJ_XBODY
+    frame = mujoco.mjtObj.mjOBJ_XBODY
+    if site or geom:
+        frame = mujoco.mjtObj.mjOBJ_SITE if site else mujoco.mjtObj.mjOBJ_GEOM
     spec.add_sensor(name=name, type=kind, objtype=kinds.get(kind, frame), objname=on)
 
 

@@ -1,0 +1,200 @@
+"""`trueup train`: a policy from reward, in many randomized worlds at once."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+from tyro.conf import arg
+
+from trueup.cli import show
+from trueup.cli.copies import asked_space, check_seed
+from trueup.cli.files import writable_folder
+from trueup.cli.options import Count, File, Machine, OneWorld, Patterns
+from trueup.errors import TrueupError
+from trueup.policies import Policy
+from trueup.randomize import plan_named
+from trueup.space import Space
+from trueup.train import Progress, Run, Settings, Trained
+
+_OUT = Path("out/train")
+_DEFAULTS = Settings()
+_LINE_EVERY_S = 10.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Train(OneWorld, Machine):
+    """Train a policy in randomized copies of a world.
+
+    PPO, on all cores. Training stops once the lower end of the interval of its success reaches the
+    target, or when the steps are used up. Ctrl-C saves a policy that can be used and a checkpoint
+    to go on from. Success here is sim-to-sim.
+
+    trueup train so101/reach
+    """
+
+    plan: Annotated[str, arg(metavar="PLAN")] = "prior"
+    """How points are drawn: prior, sobol, lhs, or a curriculum: automatic, entropy."""
+    select: Patterns = ()
+    """Randomize these parameters only, e.g. latency or 'actuation/*/damping'; the rest stays
+    nominal. By default: everything `trueup space WORLD` lists."""
+    space: File = None
+    """Draw from this space, as `trueup space WORLD --out FILE` writes it."""
+    nominal: bool = False
+    """Randomize nothing."""
+    start: Annotated[Path | None, arg(name="from", metavar="POLICY")] = None
+    """Begin from this policy instead of from nothing, e.g. to tune it in another space."""
+    steps: Annotated[float, arg(metavar="N")] = _DEFAULTS.steps
+    """Control steps to learn from, at most; 2e6 is understood."""
+    target: Annotated[float, arg(metavar="SHARE")] = _DEFAULTS.target
+    """Stop at this success under the plan's randomization."""
+    seed: Count = 0
+    """Same seed, same policy."""
+    worlds: Count = _DEFAULTS.worlds
+    """Copies that are stepped together."""
+    history: Count = _DEFAULTS.history
+    """Observations that the policy sees at once; more where delays are long."""
+    hidden: Annotated[tuple[int, ...], arg(metavar="N...")] = _DEFAULTS.hidden
+    """Widths of the hidden layers."""
+    out: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """The run folder; by default out/train/WORLD-SEED."""
+    resume: bool = False
+    """Go on with the training in the run folder, exactly where it was."""
+    threads: Count = 0
+    """CPU threads of the physics; 0 takes all. Results do not depend on it."""
+
+    def run(self) -> None:
+        """Train, then say what came of it."""
+        self._check()
+        world = self.opened_world()
+        folder = self.out or _OUT / f"{world.name.replace('/', '-')}-{self.seed}"
+        writable_folder(folder)
+        space = Space(()) if self.nominal else asked_space(world, self.select, self.space)
+        run = Run(
+            folder=folder,
+            world=world,
+            plan=plan_named(self.plan, space),
+            settings=self._settings(),
+            start=None if self.start is None else Policy.load(self.start),
+            threads=self.threads,
+        )
+        with Teller(quiet=self.json) as teller:
+            trained = run.run(resume=self.resume, on_progress=teller.tell)
+        if self.json:
+            show.print_json(_result(trained))
+        else:
+            _print(trained, self.world, folder)
+
+    def _check(self) -> None:
+        check_seed(self.seed)
+        if self.threads < 0:
+            raise TrueupError(f"--threads is {self.threads}.", fix="Give 0 for all, or a count.")
+        given = [
+            name
+            for name, value in (
+                ("--nominal", self.nominal),
+                ("--space", self.space),
+                ("--select", self.select),
+            )
+            if value
+        ]
+        if self.nominal and len(given) > 1:
+            raise TrueupError(
+                f"{given[0]} and {given[1]} contradict each other: both say what is randomized.",
+                fix="Give one of the two.",
+            )
+
+    def _settings(self) -> Settings:
+        return Settings(
+            steps=int(self.steps),
+            target=self.target,
+            seed=self.seed,
+            worlds=self.worlds,
+            history=self.history,
+            hidden=self.hidden,
+        )
+
+
+class Teller:
+    """One line of progress: on a terminal it is rewritten, elsewhere a new one comes now and then.
+
+    Args:
+        quiet: Say nothing.
+    """
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet, self._terminal = quiet, sys.stderr.isatty()
+        self._told_s = -math.inf
+
+    def __enter__(self) -> Teller:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._terminal and not self._quiet:
+            print(file=sys.stderr)
+
+    def tell(self, progress: Progress) -> None:
+        """Say where training stands."""
+        now = perf_counter()
+        if self._quiet or (not self._terminal and now - self._told_s < _LINE_EVERY_S):
+            return
+        self._told_s = now
+        line = as_line(progress)
+        if self._terminal:
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r{line[:width]:<{width}}", end="", file=sys.stderr, flush=True)
+        else:
+            print(line, file=sys.stderr, flush=True)
+
+
+def as_line(progress: Progress) -> str:
+    """Success, steps, speed and time left, in one line."""
+    look = "" if progress.look is None else f", {progress.look.share:.1%} without exploration"
+    exploring = "–" if math.isnan(progress.exploring) else f"{progress.exploring:.1%}"
+    minutes, seconds = divmod(round(progress.left_s), 60)
+    return (
+        f"{progress.steps / 1e6:.2f} M steps: success {exploring}{look}; "
+        f"{progress.steps_per_s:,.0f} steps/s, {minutes}:{seconds:02d} left at most"
+    )
+
+
+_WHY = {
+    "target": "the target is reached",
+    "steps": "all steps are used up",
+    "interrupted": "interrupted; go on with --resume",
+}
+
+
+def _result(trained: Trained) -> dict[str, Any]:
+    return {
+        "label": "sim-to-sim",
+        "policy": trained.policy.name,
+        "ended": trained.why,
+        "steps": trained.steps,
+        "wall_s": trained.wall_s,
+        "success": {name: success.to_json() for name, success in trained.success.items()},
+    }
+
+
+def _print(trained: Trained, world: str, folder: Path) -> None:
+    rows = show.table("what", "value", keep=("what",))
+    rows.show_header = False
+    facts = {
+        "world": world,
+        "ended": _WHY[trained.why],
+        "learned from": f"{trained.steps:,} control steps in {trained.wall_s:,.0f} s",
+    }
+    for name, success in trained.success.items():
+        facts[f"success, {name}"] = f"{success} on {success.n:,} fresh episodes, sim-to-sim"
+    facts["policy"] = trained.policy.name
+    for name, text in facts.items():
+        rows.add_row(f"[bold]{name}[/bold]", text)
+    out = show.console()
+    out.print(rows)
+    out.print(f"\nNext: trueup evaluate {trained.policy.name} --points 10000", soft_wrap=True)
+    out.print(f"Curves: tensorboard --logdir {folder / 'logs'}", soft_wrap=True)

@@ -1,0 +1,249 @@
+"""A training as a folder: it can be watched, stopped, and gone on with."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from trueup.errors import TrueupError
+from trueup.files import whole
+from trueup.policies import Policy
+from trueup.randomize import Plan
+from trueup.train.checkpoint import Checkpoint
+from trueup.train.look import Success
+from trueup.train.settings import Settings
+from trueup.train.trainer import Progress, Trainer
+from trueup.worlds import World
+
+POLICY, CHECKPOINT, CONFIGURATION, METRICS, LOGS = (
+    "policy",
+    "checkpoint.pt",
+    "configuration.json",
+    "metrics.jsonl",
+    "logs",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """How a training ended.
+
+    Attributes:
+        policy: The best policy, as stored.
+        why: "target", "steps" or "interrupted".
+        success: Of the stored policy on fresh episodes, by "randomized" and "nominal"; empty where
+            the training was interrupted.
+        steps: Control steps learned from.
+        wall_s: Time it took, pauses not counted.
+    """
+
+    policy: Policy
+    why: str
+    success: dict[str, Success]
+    steps: int
+    wall_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """Trains a policy in a folder of its own.
+
+    The folder holds `policy/` (the best so far), `checkpoint.pt`, `configuration.json`,
+    `metrics.jsonl` and TensorBoard's `logs/`. Ctrl-C ends the current update, saves both and
+    returns; a second one ends at once and leaves what was last saved.
+
+    Args:
+        folder: Where.
+        world: The world.
+        plan: What differs between episodes.
+        settings: How to train.
+        start: A policy to begin from.
+        threads: CPU threads; 0 takes all.
+    """
+
+    folder: Path
+    world: World
+    plan: Plan
+    settings: Settings
+    start: Policy | None = None
+    threads: int = 0
+
+    def run(
+        self,
+        *,
+        resume: bool = False,
+        on_progress: Callable[[Progress], None] = lambda progress: None,
+    ) -> Trained:
+        """Train until the target is reached, the steps are used up, or somebody interrupts."""
+        with torch.random.fork_rng(devices=[]), _one_thread():
+            trainer = self._trainer(resume)
+            self._write_configuration(trainer)
+            with _Log(self.folder, trainer.update) as log, _interruption() as stopped:
+                return self._loop(trainer, log, stopped, on_progress)
+
+    def _loop(
+        self,
+        trainer: Trainer,
+        log: _Log,
+        stopped: threading.Event,
+        on_progress: Callable[[Progress], None],
+    ) -> Trained:
+        while not trainer.done and not stopped.is_set():
+            progress = trainer.learn()
+            log.add(progress)
+            on_progress(progress)
+            if not trainer.due:
+                continue
+            seen = trainer.look()
+            log.look(trainer, "look", seen)
+            self._keep(trainer)
+            if seen.share >= self.settings.target:
+                found = trainer.confirm()
+                if trainer.reached(found):
+                    return self._ended(trainer, "target", found)
+        if stopped.is_set() and not trainer.done:
+            self._keep(trainer)
+            return self._ended(trainer, "interrupted", {})
+        return self._ended(trainer, "steps", trainer.confirm())
+
+    def _keep(self, trainer: Trainer) -> None:
+        trainer.checkpoint().save(self.folder / CHECKPOINT)
+        trainer.policy().save(self.folder / POLICY)
+
+    def _ended(self, trainer: Trainer, why: str, found: dict[str, Success]) -> Trained:
+        outcome: dict[str, Any] = {"ended": why, "label": "sim-to-sim"}
+        outcome |= {name: success.to_json() for name, success in found.items()}
+        policy = trainer.policy(outcome=outcome).save(self.folder / POLICY)
+        return Trained(
+            policy=policy,
+            why=why,
+            success=found,
+            steps=trainer.update * self.settings.update,
+            wall_s=trainer.wall_s,
+        )
+
+    def _trainer(self, resume: bool) -> Trainer:
+        path = self.folder / CHECKPOINT
+        if not resume:
+            if path.exists():
+                raise TrueupError(
+                    f"{self.folder} already holds a training.",
+                    fix="Go on with it (--resume), or choose another folder (--out).",
+                )
+            return Trainer(
+                self.world, self.plan, self.settings, start=self.start, threads=self.threads
+            )
+        checkpoint = Checkpoint.load(path)
+        return Trainer(
+            self.world,
+            self.plan,
+            self.settings,
+            start=self.start,
+            threads=self.threads,
+            checkpoint=checkpoint,
+            where=str(path),
+        )
+
+    def _write_configuration(self, trainer: Trainer) -> None:
+        stored = {
+            "world": self.world.name,
+            "plan": self.plan.name,
+            "settings": self.settings.to_json(),
+            "start": None if self.start is None else self.start.name,
+            "identity": trainer.identity(),
+        }
+        with whole(self.folder / CONFIGURATION) as partial:
+            partial.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+        self.plan.space.save(self.folder / "space.json")
+
+
+class _Log:
+    """Metrics as they come: lines of JSON, and TensorBoard's own files."""
+
+    def __init__(self, folder: Path, update: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self._path = folder / METRICS
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lines = self._path.open("a", encoding="utf-8")
+            self._board = SummaryWriter(folder / LOGS, purge_step=update or None)
+        except OSError as error:
+            raise TrueupError(
+                f"{folder} could not be written: {error.strerror or error}.",
+                fix="Choose another place with --out.",
+            ) from error
+
+    def __enter__(self) -> _Log:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lines.close()
+        self._board.close()
+
+    def add(self, progress: Progress) -> None:
+        """One update."""
+        numbers = {
+            "success/exploring": progress.exploring,
+            "reward": progress.reward,
+            "spread": progress.spread,
+            "steps_per_s": progress.steps_per_s,
+            **{f"loss/{name}": value for name, value in progress.losses.items()},
+        }
+        self._write(progress.update, progress.steps, numbers)
+
+    def look(self, trainer: Trainer, name: str, success: Success) -> None:
+        """One look at the policy without exploration."""
+        steps = trainer.update * trainer.settings.update
+        self._write(trainer.update, steps, {f"success/{name}": success.share})
+
+    def _write(self, update: int, steps: int, numbers: dict[str, float]) -> None:
+        known = {name: value for name, value in numbers.items() if np.isfinite(value)}
+        self._lines.write(json.dumps({"update": update, "steps": steps, **known}) + "\n")
+        self._lines.flush()
+        for name, value in known.items():
+            self._board.add_scalar(name, value, steps)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let torch use one thread: networks this small lose more by waking a second than it saves.
+
+    It also makes the policy the same whatever `threads` is.
+    """
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@contextmanager
+def _interruption() -> Iterator[threading.Event]:
+    """An event that the first Ctrl-C sets; the second one interrupts as usual."""
+    stopped = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stopped
+        return
+
+    def stop(signum: int, frame: object) -> None:
+        if stopped.is_set():
+            raise KeyboardInterrupt
+        stopped.set()
+
+    before = {kind: signal.signal(kind, stop) for kind in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stopped
+    finally:
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
