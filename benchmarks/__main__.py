@@ -8,7 +8,7 @@ import platform
 import sys
 import time
 import traceback
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -17,36 +17,46 @@ from typing import Annotated, Any
 import tyro
 
 from benchmarks.measure import Effort, Measure, table
-from benchmarks.registry import ROWS, measured
+from benchmarks.registry import LONG, ROWS, measured
 from trueup.errors import TrueupError, UnknownName
 
-_PACKAGES = ("trueup", "mujoco", "numpy", "torch", "gymnasium", "so101-nexus-mujoco")
+_PACKAGES = (
+    "trueup",
+    "mujoco",
+    "numpy",
+    "torch",
+    "rsl-rl-lib",
+    "onnxruntime",
+    "gymnasium",
+    "so101-nexus-mujoco",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bench:
+class Bench(Effort):
     """Measure speed and memory, beside what one would use instead, and print a table.
 
     Attributes:
-        rows: What to measure; everything by default.
-        worlds: Copies of the world in a batch.
-        quick: A fraction of the work, for a look.
-        json: Where to keep the numbers; out/benchmarks/DATE.json by default.
+        rows: What to measure; by default everything but training and curriculum, which take long.
+        json: Where to keep the numbers; DATE.json in the folder --out by default.
     """
 
     rows: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="ROW...")] = ()
-    worlds: int = 1024
-    quick: bool = False
     json: Path | None = None
+
+    @property
+    def effort(self) -> Effort:
+        """What the rows are told."""
+        return Effort(**{known.name: getattr(self, known.name) for known in fields(Effort)})
 
 
 def main(bench: Bench) -> None:
     for row in bench.rows:
         if row not in ROWS:
             raise UnknownName("row of the table", row, ROWS)
-    effort = Effort(worlds=bench.worlds, quick=bench.quick)
+    effort = bench.effort
     started, found, seconds, failed = datetime.now(UTC), {}, {}, []
-    for row in bench.rows or ROWS:
+    for row in bench.rows or [row for row in ROWS if row not in LONG]:
         print(f"measuring {row} ...", file=sys.stderr, flush=True)
         start = time.perf_counter()
         try:
@@ -65,7 +75,7 @@ def main(bench: Bench) -> None:
             "of what uses more than one thread.",
             file=sys.stderr,
         )
-    file = bench.json or Path("out/benchmarks") / f"{started:%Y-%m-%dT%H%M%SZ}.json"
+    file = bench.json or bench.out / f"{started:%Y-%m-%dT%H%M%SZ}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     kept = _kept(effort, started, seconds, found)
     file.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
@@ -82,7 +92,7 @@ def _kept(
 ) -> dict[str, Any]:
     return {
         "date": f"{started:%Y-%m-%dT%H:%M:%SZ}",
-        "effort": asdict(effort),
+        "effort": asdict(effort) | {"out": str(effort.out)},
         "cores": os.cpu_count(),
         "load": os.getloadavg(),
         "versions": {"python": platform.python_version()} | {p: _version(p) for p in _PACKAGES},
@@ -106,3 +116,5 @@ if __name__ == "__main__":
         main(tyro.cli(Bench, prog="python -m benchmarks"))
     except TrueupError as error:
         sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("Interrupted. The same command goes on with the trainings that were begun.")

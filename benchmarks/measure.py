@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -20,10 +22,20 @@ class Effort:
     Attributes:
         worlds: Copies of the world in a batch.
         quick: A tenth of the time, for a look; its numbers are not for the docs.
+        tasks: Worlds of the row training.
+        seeds: Seeds of the rows training (0 1 2 by default) and curriculum (0 by default).
+        steps: Control steps that each training of those two rows learns from, at most.
+        policy: Who plays in the row evaluate-10k: a policy's folder, or the word script.
+        out: Where trainings and numbers are kept; what is done there is not done again.
     """
 
     worlds: int = 1024
     quick: bool = False
+    tasks: tuple[str, ...] = ("so101/reach", "so101/push", "so101/lift", "so101/place")
+    seeds: tuple[int, ...] = ()
+    steps: float | None = None
+    policy: str = "script"
+    out: Path = Path("out/benchmarks")
 
     def turns(self, full: int) -> int:
         """How many turns each side gets."""
@@ -34,12 +46,15 @@ class Effort:
 class Target:
     """What a value should be, e.g. at least 0.85."""
 
-    side: Literal["≥", "<"]
+    side: Literal["≥", "≤", "<", ">"]
     value: float
 
     def met(self, value: float) -> bool:
         """Whether a value is on the right side."""
-        return value >= self.value if self.side == "≥" else value < self.value
+        return _SIDES[self.side](value, self.value)
+
+
+_SIDES = {"≥": operator.ge, "≤": operator.le, "<": operator.lt, ">": operator.gt}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,8 +151,13 @@ class Turns:
 def table(measures: Sequence[Measure]) -> str:
     """The measures as a Markdown table."""
     head = ("what", "measured", "middle 80 %", "target", "verdict", "note")
-    rows = [head, ("---",) * len(head), *(m.cells for m in measures)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return table_of(head, [m.cells for m in measures])
+
+
+def table_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Any cells as a Markdown table."""
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def _clocks() -> np.ndarray:

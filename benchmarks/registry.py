@@ -16,7 +16,15 @@ ROWS = {
     "threads": "benchmarks.threads",
     "overhead": "benchmarks.overhead",
     "nominal": "benchmarks.nominal",
+    "training-overhead": "benchmarks.training_overhead",
+    "training-peer": "benchmarks.training_peer",
+    "evaluate-10k": "benchmarks.evaluate_10k",
+    "training": "benchmarks.training",
+    "curriculum": "benchmarks.curriculum",
 }
+
+LONG = frozenset({"training", "curriculum"})
+"""Rows that take longer than all others together: they are measured only when they are named."""
 
 
 def measured(row: str, effort: Effort) -> list[Measure]:

@@ -44,7 +44,11 @@ def whole_folder(path: Path | str) -> Iterator[Path]:
 
     Whatever goes wrong before that, the older one stays as it was.
     """
-    path = Path(path)
+    path = Path(path).absolute()
+    if not path.name or path in (Path.cwd(), *Path.cwd().parents):
+        raise TrueupError(
+            f"{path} cannot be replaced by a new folder: we are in it.", fix="Give another name."
+        )
     if path.is_file():
         raise TrueupError(
             f"{path} is a file, but a folder is to be written there.", fix="Give another name."

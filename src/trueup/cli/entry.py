@@ -144,6 +144,8 @@ examples:
   trueup space so101/lift --select latency 'actuation/*/damping'
   trueup simulate so101/lift --n 4096 --select latency
   trueup worlds video so101/lift --out lift.mp4
+  trueup train so101/reach
+  trueup evaluate out/train/so101-reach-0/policy --points 10000
 
 exit codes: 0 done, 1 a fault of trueup, 2 something you can mend, 130 stopped by Ctrl-C,
 141 the reader of the output closed it, as `head` does"""

@@ -14,13 +14,14 @@ from tyro.conf import arg
 
 from trueup.cli import show
 from trueup.cli.copies import asked_space, check_seed
-from trueup.cli.files import writable_folder
+from trueup.cli.files import check_distinct, writable_folder
 from trueup.cli.options import Count, File, Machine, OneWorld, Patterns
 from trueup.errors import TrueupError
 from trueup.policies import Policy
 from trueup.randomize import plan_named
 from trueup.space import Space
 from trueup.train import Progress, Run, Settings, Trained
+from trueup.train.run import SPACE
 
 _OUT = Path("out/train")
 _DEFAULTS = Settings()
@@ -74,6 +75,7 @@ class Train(OneWorld, Machine):
         world = self.opened_world()
         folder = self.out or _OUT / f"{world.name.replace('/', '-')}-{self.seed}"
         writable_folder(folder)
+        check_distinct(read={"--space": self.space}, written={"--out": folder / SPACE})
         space = Space(()) if self.nominal else asked_space(world, self.select, self.space)
         run = Run(
             folder=folder,
@@ -92,6 +94,8 @@ class Train(OneWorld, Machine):
 
     def _check(self) -> None:
         check_seed(self.seed)
+        if not math.isfinite(self.steps):
+            raise TrueupError(f"--steps is {self.steps}.", fix="Give a number, such as 2e6.")
         if self.threads < 0:
             raise TrueupError(f"--threads is {self.threads}.", fix="Give 0 for all, or a count.")
         given = [

@@ -85,6 +85,8 @@ def network_layers(stored: bytes) -> tuple[np.ndarray, np.ndarray, list[Layer]]:
     found = {number.name: numpy_helper.to_array(number) for number in graph.initializer}
     count = sum(name.startswith("weight_") for name in found)
     try:
+        if count < 2:
+            raise KeyError("hidden layer")
         layers = [Layer(found[f"weight_{i}"], found[f"bias_{i}"]) for i in range(count)]
         return found["mean"], found["scale"], layers
     except KeyError as error:
@@ -111,6 +113,10 @@ class Network:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.log_severity_level = _QUIET
+        # a network is one file: it may not read others from wherever we happen to be
+        options.add_session_config_entry(
+            "session.model_external_initializers_file_folder_path", "/dev/null/none"
+        )
         try:
             self._session = onnxruntime.InferenceSession(
                 stored, options, providers=["CPUExecutionProvider"]
@@ -136,10 +142,13 @@ class Network:
 
     def _check(self, inputs: int, outputs: int, where: str) -> None:
         found = [
-            (port.name, tuple(port.shape)[1:], port.type)
+            (port.name, tuple(port.shape), port.type)
             for port in (*self._session.get_inputs(), *self._session.get_outputs())
         ]
-        wanted = [(INPUT, (inputs,), "tensor(float)"), (OUTPUT, (outputs,), "tensor(float)")]
+        wanted = [
+            (INPUT, ("n", inputs), "tensor(float)"),
+            (OUTPUT, ("n", outputs), "tensor(float)"),
+        ]
         if found != wanted:
             raise TrueupError(
                 f"{where} does not fit its contract: the contract speaks of {_ports(wanted)}, the "
@@ -149,7 +158,9 @@ class Network:
 
 
 def _ports(ports: list) -> str:
-    return ", ".join(f"{name} {list(shape)}" for name, shape, _ in ports)
+    """Names and sizes; the axis of many rows goes without saying."""
+    sizes = ((name, [size for size in shape if size != "n"]) for name, shape, _ in ports)
+    return ", ".join(f"{name} {size}" for name, size in sizes)
 
 
 def _line(error: Exception) -> str:

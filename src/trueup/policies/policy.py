@@ -100,7 +100,7 @@ class Pilot:
         contract = policy.contract
         self.n, self._contract = n, contract
         self._network, self._drive = policy.network, contract.drive()
-        self._names = tuple(feature.name for feature in contract.interface.observations)
+        self._sizes = {feature.name: feature.size for feature in contract.interface.observations}
         self._memory = contract.memory(n)
         self._begun, self._fresh = False, np.zeros(n, bool)
 
@@ -144,18 +144,30 @@ class Pilot:
         if measured is not None:
             joints = np.reshape(observation[measured], (self.n, -1))
         self._memory.targets = self._drive.moved(self._memory.targets, answer, joints)
-        single = np.ndim(observation[self._names[0]]) == 1
-        return self._memory.targets[0] if single else self._memory.targets.copy()
+        single = np.ndim(observation[next(iter(self._sizes))]) == 1
+        commands = self._memory.targets.copy()
+        return commands[0] if single else commands
 
     def _flat(self, observation: Mapping[str, np.ndarray]) -> np.ndarray:
-        missing = [name for name in self._names if name not in observation]
+        missing = [name for name in self._sizes if name not in observation]
         if missing:
             raise TrueupError(
                 f"The observation has no {missing[0]!r}, which the policy reads.",
                 fix="Check the body with policy.check before the first step.",
             )
-        parts = [np.reshape(observation[name], (self.n, -1)) for name in self._names]
+        parts = [self._part(name, size, observation[name]) for name, size in self._sizes.items()]
         return np.concatenate(parts, axis=1)
+
+    def _part(self, name: str, size: int, values: np.ndarray) -> np.ndarray:
+        """One signal of all bodies (n, size); without the leading axis where there is one body."""
+        given = np.asarray(values)
+        if given.shape != (self.n, size) and not (self.n == 1 and given.shape == (size,)):
+            raise TrueupError(
+                f"The observation {name!r} has the shape {given.shape}; the policy reads "
+                f"{(self.n, size)}: {self.n} × {size} numbers.",
+                fix="Give one row for each body, in the order of the policy's contract.",
+            )
+        return given.reshape(self.n, size)
 
 
 def _mark(content: bytes) -> dict[str, str | int]:

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import FiniteFloat, TypeAdapter, ValidationError
 
 from trueup.errors import TrueupError
 
@@ -32,7 +32,7 @@ class Provenance:
     method: str
     seed: int
     steps: int
-    wall_s: float
+    wall_s: FiniteFloat
     configuration: dict[str, Any]
     versions: dict[str, str]
     outcome: dict[str, Any] = field(default_factory=dict)

@@ -77,6 +77,8 @@ class Worlds(ABC):
         n: How many copies.
         points: The point of each copy, (n, len(space)).
         seeds: The seed of each copy's episode, (n,) uint64.
+        ease: How much nearer to its goal each copy's next episode begins, (n,) from 0, as the task
+            wants it, to 1. Training sets it for some episodes; see `Scene.ease`.
         divergences: Worlds that broke down so far.
     """
 
@@ -84,6 +86,7 @@ class Worlds(ABC):
     n: int
     points: np.ndarray
     seeds: np.ndarray
+    ease: np.ndarray
     divergences: list[Divergence]
 
     @property

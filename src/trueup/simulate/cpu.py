@@ -48,6 +48,7 @@ class CpuWorlds(Worlds):
         self.batch = Batch(model, n, threads)
         self.points = np.tile([p.nominal for p in compiled.space], (n, 1))
         self.seeds = np.zeros(n, np.uint64)
+        self.ease = np.zeros(n)
         self.divergences = []
         self._values = self._live_values()
         self._fields = {name: self.batch.expand(name).reshape(n, -1) for name in compiled.fields}
@@ -113,6 +114,7 @@ class CpuWorlds(Worlds):
             self.compiled.model,
             Streams(seeds, salt=_START),
             lambda field: self._field(field)[rows],
+            self.ease[rows],
         )
         mocap_pos = self.batch.bind("mocap_pos")
         for name, values in start_of(self.world, self.compiled.model, scene).items():

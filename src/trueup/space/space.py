@@ -241,10 +241,16 @@ class Space:
                 "This space could not be read: it has no list of parameters.",
                 fix="Was it edited by hand? Write it again.",
             )
-        return Space(
-            tuple(Parameter.from_json(p) for p in data["parameters"]),
-            tuple(Joint.from_json(j) for j in data.get("joints", ())),
-        )
+        try:
+            return Space(
+                tuple(Parameter.from_json(p) for p in data["parameters"]),
+                tuple(Joint.from_json(j) for j in data.get("joints", ())),
+            )
+        except (AttributeError, TypeError, ValueError, KeyError) as error:
+            raise TrueupError(
+                f"This space could not be read: something in it is of the wrong kind ({error}).",
+                fix="Was it edited by hand? Write it again.",
+            ) from error
 
     def save(self, path: Path | str) -> None:
         """Write as JSON."""

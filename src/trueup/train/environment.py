@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -15,6 +16,7 @@ from trueup.randomize import Plan
 from trueup.simulate import CpuWorlds, Step
 from trueup.space import Points
 from trueup.streams import seeds_from
+from trueup.train.scaling import Scale
 from trueup.train.settings import Settings
 
 ACTOR, CRITIC = "policy", "privileged"
@@ -50,6 +52,7 @@ class Environment(VecEnv):
         self.device, self.cfg = "cpu", {}
         self.max_episode_length = worlds.world.steps
         self.recent: deque[bool] = deque(maxlen=4 * worlds.n)
+        self.scale = Scale(worlds.n, settings.gamma)
         self._drive, self._memory = contract.drive(), contract.memory(worlds.n)
         n = worlds.n
         self._age, self._answer = np.zeros(n, int), np.zeros((n, self.num_actions))
@@ -65,6 +68,8 @@ class Environment(VecEnv):
         left = 1.0 - self._age[:, None] / self.max_episode_length
         known = (*self.worlds.privileged.values(), self._encoded, left, self._succeeded[:, None])
         private = np.concatenate(known, axis=1, dtype=np.float32)
+        if not np.isfinite(private).all():
+            self._refuse("privileged signal", self.worlds.privileged)
         seen = {ACTOR: self._memory.input, CRITIC: private}
         return TensorDict(
             {name: torch.from_numpy(values) for name, values in seen.items()},
@@ -109,7 +114,7 @@ class Environment(VecEnv):
         self._memory.begin(rows, self._observed(), self.worlds.hold)
         group = self.generator.permutation(self.num_envs) % _GROUPS
         self._age[:] = group * self.max_episode_length // _GROUPS
-        self._whole[:] = self._age == 0
+        self._whole &= self._age == 0
 
     @property
     def success_share(self) -> float:
@@ -129,10 +134,10 @@ class Environment(VecEnv):
         reward = (
             step.reward + s.bonus * step.success - s.smoothness * change - s.loss * step.failure
         )
-        return np.where(step.diverged, 0.0, reward)
+        return self.scale.scaled(np.where(step.diverged, 0.0, reward))
 
     def _close(self, rows: np.ndarray) -> None:
-        """Tell the plan how episodes ended; those that began in the middle say nothing."""
+        """Tell the plan how episodes ended; those that began in the middle or eased say nothing."""
         counted = rows[self._whole[rows]]
         if len(counted):
             success = self._succeeded[counted].copy()
@@ -142,27 +147,35 @@ class Environment(VecEnv):
     def _reset(self, rows: np.ndarray) -> None:
         if not len(rows):
             return
+        self.scale.end(rows)
+        self.worlds.ease[rows] = self._ease(len(rows))
         n, worlds, space = len(rows), self.worlds, self.worlds.space
         worlds.reset(self.plan.draw(self.generator, n), seeds_from(self.generator, n), rows)
         points = Points(space.names, worlds.points[rows])
         self._encoded[rows] = space.encode(points)
         self._age[rows], self._answer[rows] = 0, 0.0
-        self._succeeded[rows], self._whole[rows] = False, True
+        self._succeeded[rows], self._whole[rows] = False, self.worlds.ease[rows] == 0.0
+
+    def _ease(self, n: int) -> np.ndarray:
+        """How much easier the next episodes begin: fewer do, the more of the others succeed."""
+        share = self.settings.practice * (1.0 - np.nan_to_num(self.success_share))
+        chosen = self.generator.random(n) < share
+        return np.where(chosen, self.generator.random(n), 0.0)
 
     def _observed(self) -> np.ndarray:
         """All observations side by side (n, width), checked: a policy must not learn from NaN."""
         seen = np.concatenate(list(self.worlds.observation.values()), axis=1)
         if not np.isfinite(seen).all():
-            self._refuse_observation()
+            self._refuse("observation", self.worlds.observation)
         return seen
 
-    def _refuse_observation(self) -> None:
-        for name, values in self.worlds.observation.items():
+    def _refuse(self, kind: str, signals: Mapping[str, np.ndarray]) -> None:
+        for name, values in signals.items():
             bad = np.argwhere(~np.isfinite(values))
             if len(bad):
                 row, column = (int(i) for i in bad[0])
                 raise TrueupError(
-                    f"Training stopped: observation {name!r}[{column}] of "
+                    f"Training stopped: {kind} {name!r}[{column}] of "
                     f"{self.worlds.world.name!r} is {values[row, column]} in world {row} (seed "
                     f"{int(self.worlds.seeds[row])}) after {self.worlds.time_s[row]:.2f} s.",
                     fix="Check that signal of the world; its point is "

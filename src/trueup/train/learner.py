@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,11 @@ from trueup.train.environment import ACTOR, CRITIC, Environment
 from trueup.train.settings import Settings
 
 
-def make_ppo(environment: Environment, settings: Settings, hidden: Sequence[int]) -> PPO:
+def make_ppo(environment: Environment, settings: Settings) -> PPO:
     """A new actor and critic, and what teaches them."""
     model = {
         "class_name": MLPModel,
-        "hidden_dims": list(hidden),
+        "hidden_dims": list(settings.hidden),
         "activation": "elu",
         "obs_normalization": True,
     }

@@ -24,10 +24,11 @@ from trueup.train.settings import Settings
 from trueup.train.trainer import Progress, Trainer
 from trueup.worlds import World
 
-POLICY, CHECKPOINT, CONFIGURATION, METRICS, LOGS = (
+POLICY, CHECKPOINT, CONFIGURATION, SPACE, METRICS, LOGS = (
     "policy",
     "checkpoint.pt",
     "configuration.json",
+    "space.json",
     "metrics.jsonl",
     "logs",
 )
@@ -87,7 +88,10 @@ class Run:
         with torch.random.fork_rng(devices=[]), _one_thread():
             trainer = self._trainer(resume)
             self._write_configuration(trainer)
-            with _Log(self.folder, trainer.update) as log, _interruption() as stopped:
+            with (
+                _Log(self.folder, trainer.update, self.settings.update) as log,
+                _interruption() as stopped,
+            ):
                 return self._loop(trainer, log, stopped, on_progress)
 
     def _loop(
@@ -163,20 +167,21 @@ class Run:
         }
         with whole(self.folder / CONFIGURATION) as partial:
             partial.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
-        self.plan.space.save(self.folder / "space.json")
+        self.plan.space.save(self.folder / SPACE)
 
 
 class _Log:
     """Metrics as they come: lines of JSON, and TensorBoard's own files."""
 
-    def __init__(self, folder: Path, update: int) -> None:
+    def __init__(self, folder: Path, update: int, each: int) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
-        self._path = folder / METRICS
+        path = folder / METRICS
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._lines = self._path.open("a", encoding="utf-8")
-            self._board = SummaryWriter(folder / LOGS, purge_step=update or None)
+            _keep_lines(path, update)
+            self._lines = path.open("a", encoding="utf-8")
+            self._board = SummaryWriter(folder / LOGS, purge_step=update * each + 1)
         except OSError as error:
             raise TrueupError(
                 f"{folder} could not be written: {error.strerror or error}.",
@@ -197,6 +202,7 @@ class _Log:
             "reward": progress.reward,
             "spread": progress.spread,
             "steps_per_s": progress.steps_per_s,
+            "learning_rate": progress.learning_rate,
             **{f"loss/{name}": value for name, value in progress.losses.items()},
         }
         self._write(progress.update, progress.steps, numbers)
@@ -212,6 +218,16 @@ class _Log:
         self._lines.flush()
         for name, value in known.items():
             self._board.add_scalar(name, value, steps)
+
+
+def _keep_lines(path: Path, update: int) -> None:
+    """Drop what was logged after the checkpoint that is gone on from: it is done again."""
+    if not path.exists():
+        return
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if line.endswith("\n") and json.loads(line)["update"] <= update]
+    with whole(path) as partial:
+        partial.write_text("".join(kept), encoding="utf-8")
 
 
 @contextmanager

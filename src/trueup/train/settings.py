@@ -24,11 +24,16 @@ class Settings:
             a second later is mostly noise to the step that is being judged.
         lam: How much of the advantage comes from rewards rather than from the critic.
         learning_rate: At the start; it then follows `kl`.
-        kl: How far one update may move the policy.
+        kl: How far one update may move the policy while no episode succeeds. Bold steps find the
+            way, and later undo what was found: hence the next one.
+        kl_done: How far, once every episode succeeds; in between, in proportion.
         epochs: How often an update goes over its data.
         minibatches: Parts of the data that are learned from at once.
         entropy: Reward for staying random.
         exploration: Standard deviation of the first answers, which lie in [-1, 1].
+        practice: Share of episodes that begin nearer to their goal while none succeeds, in worlds
+            that know how (`Scene.ease`); it falls to nothing as the others succeed, and such
+            episodes do not count as successes.
         bonus: Reward for each step in which the task is done.
         smoothness: Cost of a change of the answers, squared and summed over servos.
         loss: Cost of losing the episode.
@@ -41,22 +46,24 @@ class Settings:
     """
 
     worlds: int = 256
-    horizon: int = 32
+    horizon: int = 24
     steps: int = 4_000_000
     history: int = 2
     hidden: tuple[int, ...] = (128, 128)
-    gamma: float = 0.9
-    lam: float = 0.95
+    gamma: float = 0.92
+    lam: float = 0.9
     learning_rate: float = 1e-3
-    kl: float = 0.015
+    kl: float = 0.03
+    kl_done: float = 0.006
     epochs: int = 5
     minibatches: int = 4
-    entropy: float = 0.0
+    entropy: float = 0.004
     exploration: float = 0.6
+    practice: float = 0.5
     bonus: float = 2.0
     smoothness: float = 0.005
     loss: float = 5.0
-    check_every: int = 24
+    check_every: int = 32
     check_episodes: int = 256
     confirm_episodes: int = 1000
     target: float = 0.95
@@ -71,6 +78,12 @@ class Settings:
                         f"The setting {name} is {value:g}; it must lie from {low:g} to {high:g}.",
                         fix="Leave it out for a default that suits most tasks.",
                     )
+        if self.update < 2 * self.minibatches:
+            raise TrueupError(
+                f"{self.worlds} worlds × {self.horizon} steps cannot be learned from in "
+                f"{self.minibatches} minibatches: each needs at least 2 steps.",
+                fix="Use more worlds, a longer horizon or fewer minibatches.",
+            )
         if not self.hidden:
             raise TrueupError("The network has no hidden layer.", fix="Give at least one width.")
 
@@ -106,10 +119,12 @@ _BOUNDS = (
     ("lam", 0.0, 1.0),
     ("learning_rate", 1e-8, 1.0),
     ("kl", 1e-6, 1.0),
+    ("kl_done", 1e-6, 1.0),
     ("epochs", 1, 1000),
     ("minibatches", 1, 1000),
     ("entropy", 0.0, 10.0),
     ("exploration", 1e-3, 10.0),
+    ("practice", 0.0, 0.95),
     ("bonus", 0.0, 1e6),
     ("smoothness", 0.0, 1e6),
     ("loss", 0.0, 1e6),

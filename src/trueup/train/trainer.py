@@ -33,6 +33,8 @@ from trueup.versions import versions
 from trueup.worlds import Compiled, World
 
 _MAY_CHANGE = ("steps", "check_every", "check_episodes", "confirm_episodes", "target")
+_FASTEST = 2e-3  # learning rate; the adaptive rule of rsl_rl would go up to five times that
+_SALT = 5501  # keeps the points of training apart from those a policy is evaluated at
 _CRITIC_FIRST = 6  # updates in which only the critic learns, when a policy is tuned
 
 
@@ -51,6 +53,7 @@ class Progress:
         steps_per_s: Control steps a second, learning included, looks not.
         left_s: Seconds left if no target stops it earlier.
         plan: Where the plan stands.
+        learning_rate: Of the last update.
         losses: Of the last update.
     """
 
@@ -64,6 +67,7 @@ class Progress:
     steps_per_s: float
     left_s: float
     plan: str
+    learning_rate: float
     losses: dict[str, float]
 
 
@@ -91,19 +95,20 @@ class Trainer:
         checkpoint: Checkpoint | None = None,
         where: str = "given",
     ) -> None:
+        if start is not None:  # a network keeps its shape
+            settings = replace(
+                settings, history=start.contract.history, hidden=widths(start.stored)
+            )
         self.world, self.plan, self.settings, self.start = world, plan, settings, start
         self.threads = threads
         self.update, self.wall_s = 0, 0.0
         self.looked: Success | None = None
         self.best: tuple[float, bytes] | None = None
-        self._generator = np.random.default_rng(settings.seed)
+        self._generator = np.random.default_rng([settings.seed, _SALT])
         torch.manual_seed(settings.seed)
         if checkpoint is not None:
             checkpoint.check(self.identity(), where)
-            self._generator.bit_generator.state = checkpoint.generator
-            plan.restore(checkpoint.plan)
-        history = start.contract.history if start else settings.history
-        self.contract = contract_for(world, plan.space, history=history)
+        self.contract = contract_for(world, plan.space, history=settings.history)
         if start is not None:
             start.check(self.contract.interface, of=f"world {world.name!r}")
             self.contract = replace(
@@ -111,8 +116,7 @@ class Trainer:
             )
         worlds = CpuWorlds(Compiled(world, plan.space), settings.worlds, threads=threads)
         self.environment = Environment(worlds, self.contract, plan, settings, self._generator)
-        hidden = widths(start.stored) if start else settings.hidden
-        self.ppo = make_ppo(self.environment, settings, hidden)
+        self.ppo = make_ppo(self.environment, settings)
         if start is not None:
             load_actor(self.ppo, start.stored, samples=settings.update)
         if checkpoint is not None:
@@ -125,6 +129,7 @@ class Trainer:
         """One update: collect experience in all worlds, then learn from it."""
         began = perf_counter()
         reward = self._collect()
+        self._set_pace()
         with only_critic(self.ppo, self.start is not None and self.update < _CRITIC_FIRST):
             losses = self.ppo.update()
         check_finite(self.ppo, losses)
@@ -132,6 +137,12 @@ class Trainer:
         took = perf_counter() - began
         self.wall_s += took
         return self._progress(reward, losses, took)
+
+    def _set_pace(self) -> None:
+        """The better the policy, the smaller its steps."""
+        s, success = self.settings, np.nan_to_num(self.environment.success_share)
+        self.ppo.desired_kl = float(s.kl + success * (s.kl_done - s.kl))
+        self.ppo.learning_rate = min(self.ppo.learning_rate, _FASTEST)
 
     def _collect(self) -> float:
         """Play `horizon` steps in all worlds; the mean reward of a step."""
@@ -233,6 +244,7 @@ class Trainer:
             generator=generator_state(self._generator),
             plan=self.plan.state(),
             notes={
+                "scale": self.environment.scale.state(),
                 "recent": [int(good) for good in self.environment.recent],
                 "looked": None if self.looked is None else [self.looked.good, self.looked.n],
                 "best": None if self.best is None else [self.best[0], self.best[1].hex()],
@@ -264,7 +276,12 @@ class Trainer:
         torch.set_rng_state(checkpoint.torch_state)
         self.update, self.wall_s = checkpoint.update, checkpoint.wall_s
         notes = checkpoint.notes
+        self.environment.scale.restore(notes["scale"])
         self.environment.recent.extend(bool(good) for good in notes["recent"])
+        # with all of this restored the worlds restart, as they did when the checkpoint was made
+        self._generator.bit_generator.state = checkpoint.generator
+        self.plan.restore(checkpoint.plan)
+        self.environment.restart()
         if notes["looked"]:
             self.looked = Success(good=notes["looked"][0], n=notes["looked"][1])
         if notes["best"]:
@@ -286,6 +303,7 @@ class Trainer:
             steps_per_s=s.update / took,
             left_s=max(0.0, left),
             plan=self.plan.summary(),
+            learning_rate=float(self.ppo.learning_rate),
             losses=losses,
         )
 

@@ -67,6 +67,16 @@ class ForwardKinematics:
                 place = _turned(xp, link.axis, moved, place - anchor) + anchor
         return place
 
+    def into_site(self, q: Array, vector: Array) -> Array:
+        """Directions (n, 3) of the world as the site's own frame has them."""
+        xp = array_namespace(q)
+        for link in self._links:
+            if link.axis is None:
+                vector = vector @ xp.asarray(link.turn, dtype=q.dtype)
+            elif not link.slides:
+                vector = _turned(xp, link.axis, link.rest - q[:, link.column], vector)
+        return vector
+
 
 def _joint(model: mujoco.MjModel, joint: int, column: int) -> _Link:
     return _Link(

@@ -61,6 +61,9 @@ class Scene:
     Attributes:
         n: How many.
         streams: Their random streams; row i belongs to world i.
+        ease: (n,) how much nearer to its goal than the task wants an episode should begin, from 0
+            (not at all) to 1. Only training ever asks for it, for some of its episodes, and a world
+            may leave it alone.
     """
 
     def __init__(
@@ -68,8 +71,10 @@ class Scene:
         model: mujoco.MjModel,
         streams: Streams,
         field: Callable[[str], np.ndarray],
+        ease: np.ndarray | None = None,
     ) -> None:
         self.n, self.streams = len(streams), streams
+        self.ease = np.zeros(self.n) if ease is None else ease
         self._model, self._field = model, field
 
     def number(self, kind: str, name: str, field: str) -> np.ndarray:

@@ -11,9 +11,10 @@ from array_api_compat import array_namespace
 from trueup.effects import Array, Effect
 from trueup.worlds.registry import register
 from trueup.worlds.scene import Readings, Scene
-from trueup.worlds.so101 import LINK_CONTACT, TABLE_CONTACT
+from trueup.worlds.so101 import JOINTS, LINK_CONTACT, REACH, TABLE_CONTACT
 from trueup.worlds.tabletop import (
     CUBE_HALF,
+    CUBE_IN_HAND,
     CUBE_SIGNALS,
     FINGERS,
     JOINT_SIGNALS,
@@ -28,6 +29,7 @@ from trueup.worlds.tabletop import (
     add_target,
     cube_effects,
     from_tcp,
+    in_hand,
     near_home,
     polar,
     robot_effects,
@@ -38,7 +40,9 @@ from trueup.worlds.world import World
 
 _NEAR, _FAR = 0.15, 0.24  # m from the shoulder's axis: where a cube can be grasped
 _SIDE = 0.75  # rad to either side
-_SEES_CUBE = (*JOINT_SIGNALS, TCP_SIGNAL, *CUBE_SIGNALS, from_tcp("cube"))
+_AROUND = 0.15  # rad: the gripper just around a cube
+_SHUT_GAP, _GRASP_GAP = 0.011, 0.023  # m between the fingertips' middles
+_SEES_CUBE = (*JOINT_SIGNALS, TCP_SIGNAL, *CUBE_SIGNALS, from_tcp("cube"), *CUBE_IN_HAND)
 
 
 @register
@@ -99,21 +103,64 @@ class _CubeTask(World):
         return xp.tanh(against**0.5 / 2.0)
 
     def _astride(self, s: Readings) -> Array:
-        """Near 1 where both fingertips are at the cube, one on either side or on their way."""
+        """Near 1 where the cube is between the fingertips, its faces square to them.
+
+        It is 0 where the cube is beside or below both, and less than half where they would close on
+        its edges, from which it slips.
+        """
         cube = s["truth/cube_position"]
-        tips = (s["truth/fingertip_fixed"], s["truth/fingertip_moving"])
-        return sum(_closeness(tip, cube, 0.05) for tip in tips) / 2.0
+        xp = array_namespace(cube)
+        fixed, moving = (s[f"truth/fingertip_{name}"] - cube for name in ("fixed", "moving"))
+        lengths = [(v**2).sum(-1) ** 0.5 + 1e-6 for v in (fixed, moving)]
+        cosine = (fixed * moving).sum(-1) / (lengths[0] * lengths[1])
+        near = sum(1.0 - xp.tanh(length / 0.05) for length in lengths)
+        square = _squareness(moving - fixed, s["truth/cube_orientation"])
+        return 0.5 * near * 0.5 * (1.0 - cosine) * (0.4 + 0.6 * square)
 
     def _held(self, s: Readings) -> tuple[Array, Array]:
-        """How near the hand is to holding the cube, up to 2, and the grasp alone."""
+        """How near the hand is to holding the cube, and the grasp alone, near 1 where it holds.
+
+        A hand that is shut on nothing earns nothing by being near: it opens again, and retries. Nor
+        does one that points up or ahead, for from there it seldom gets a grip; from 30° below the
+        horizontal on, any direction will do.
+        """
+        xp = array_namespace(s["truth/cube_position"])
         grasped = self._grasped(s)
         near = _closeness(s["truth/tcp_position"], s["truth/cube_position"], 0.1)
-        return near + 0.5 * self._astride(s) + 0.5 * grasped, grasped
+        gap = _distance(s["truth/fingertip_fixed"], s["truth/fingertip_moving"])
+        open_ = xp.clip((gap - _SHUT_GAP) / (_GRASP_GAP - _SHUT_GAP), 0.0, 1.0)
+        down = xp.clip(-2.0 * s["truth/tcp_direction"][:, 2], 0.0, 1.0)
+        return open_ * down * (near + 1.5 * self._astride(s)) + 0.5 * grasped, grasped
 
     def _risen(self, s: Readings, height: float) -> Array:
         """How much of a height the cube has been raised, 0 to 1."""
         xp = array_namespace(s["truth/cube_position"])
         return xp.clip((s["truth/cube_position"][:, 2] - CUBE_HALF) / height, 0.0, 1.0)
+
+    def _begun(self, scene: Scene, cube: np.ndarray) -> dict[str, np.ndarray]:
+        """Where arm and cube begin: the hand at home, or eased towards a cube before it."""
+        joints = near_home(scene.streams)
+        eased = scene.ease > 0.0
+        if eased.any():
+            near, place = self._near(scene, cube)
+            cube = np.where(eased[:, None], place, cube)
+            share = scene.ease[:, None]
+            joints = {name: q + share * (near[name] - q) for name, q in joints.items()}
+        return {**joints, "cube": cube}
+
+    def _near(self, scene: Scene, cube: np.ndarray) -> tuple[dict[str, np.ndarray], np.ndarray]:
+        """Joints of a hand whose pads are astride a cube in the same direction, and that cube."""
+        angle = np.arctan2(cube[:, 1], cube[:, 0] - PAN_AXIS_X)
+        reach = 0.22 - PAN_AXIS_X
+        x, y = PAN_AXIS_X + reach * np.cos(angle), reach * np.sin(angle)
+        half = scene.number("geom", "cube", "geom_size")[:, 2]
+        zero = np.zeros_like(x)
+        z = scene.surface("table", x, y) + half + 0.0005
+        turn = [np.cos(angle / 2), zero, zero, np.sin(angle / 2)]
+        pose = dict(zip(JOINTS, (*REACH[:5], _AROUND), strict=True))
+        joints = {name: np.full((len(x), 1), q) for name, q in pose.items()}
+        joints["shoulder_pan"] = joints["shoulder_pan"] - angle[:, None]
+        return joints, np.stack([x, y, z, *turn], axis=-1)
 
     def _cube(
         self, scene: Scene, *, radius: tuple[float, float], angle: tuple[float, float]
@@ -130,7 +177,7 @@ class Push(_CubeTask):
 
     name = "so101/push"
     summary = "Slide the cube to within 2.5 cm of a mark on the table."
-    observations = (*_SEES_CUBE, TARGET_SIGNAL, TARGET_FROM_CUBE)
+    observations = (*_SEES_CUBE, TARGET_SIGNAL, TARGET_FROM_CUBE, in_hand("target"))
     privileged = (TRUE_TCP, *TRUE_CUBE)
     episode_s = 5.0
     hold_s = 0.2
@@ -151,20 +198,17 @@ class Push(_CubeTask):
         flip = (radius < 0.13) | (radius > 0.27) | (np.abs(y) > 0.18)
         x, y = (np.where(flip, 2.0 * cube[:, i] - v, v) for i, v in ((0, x), (1, y)))
         mark = np.stack([x, y, scene.surface("table", x, y) + 0.001], axis=-1)
-        return {**near_home(scene.streams), "cube": cube, "target": mark}
+        return {**self._begun(scene, cube), "target": mark}
 
     def reward(self, s: Readings, action: Array) -> Array:
+        """For taking hold of the cube, and for its way to the mark: pinched, it goes anywhere."""
         xp = array_namespace(action)
         cube, mark = s["truth/cube_position"], s["target_position"]
         left = _distance(cube[:, :2], mark[:, :2])
         onward = (mark[:, :2] - cube[:, :2]) / xp.where(left > 1e-6, left, 1.0)[:, None]
-        behind = xp.concat([cube[:, :2] - 0.03 * onward, 0.015 + 0.0 * cube[:, :1]], axis=1)
         speed = (s["truth/cube_velocity"][:, :2] * onward).sum(-1)
-        return (
-            _closeness(s["truth/tcp_position"], behind, 0.08)
-            + 3.0 * (1.0 - xp.tanh(left / 0.08))
-            + 8.0 * xp.clip(speed, -0.2, 0.2)
-        )
+        held, _ = self._held(s)
+        return held + 4.0 * (1.0 - xp.tanh(left / 0.08)) + 8.0 * xp.clip(speed, -0.2, 0.2)
 
     def success(self, s: Readings) -> Array:
         left = _distance(s["truth/cube_position"][:, :2], s["target_position"][:, :2])
@@ -191,7 +235,7 @@ class Lift(_CubeTask):
 
     def start(self, scene: Scene) -> Mapping[str, np.ndarray]:
         cube = self._cube(scene, radius=(_NEAR, _FAR), angle=(-_SIDE, _SIDE))
-        return {**near_home(scene.streams), "cube": cube}
+        return self._begun(scene, cube)
 
     def reward(self, s: Readings, action: Array) -> Array:
         held, grasped = self._held(s)
@@ -209,7 +253,7 @@ class Place(_CubeTask):
 
     name = "so101/place"
     summary = "Put the cube into an open bin and let go of it."
-    observations = (*_SEES_CUBE, TARGET_SIGNAL, TARGET_FROM_CUBE)
+    observations = (*_SEES_CUBE, TARGET_SIGNAL, TARGET_FROM_CUBE, in_hand("target"))
     privileged = (TRUE_TCP, *TRUE_CUBE)
     episode_s = 6.0
     hold_s = 0.2
@@ -228,7 +272,7 @@ class Place(_CubeTask):
 
     def start(self, scene: Scene) -> Mapping[str, np.ndarray]:
         cube = self._cube(scene, radius=(_NEAR, _FAR), angle=(0.0, _SIDE))
-        return {**near_home(scene.streams), "cube": cube}
+        return self._begun(scene, cube)
 
     def reward(self, s: Readings, action: Array) -> Array:
         xp = array_namespace(action)
@@ -295,3 +339,15 @@ def _closeness(a: Array, b: Array, scale: float) -> Array:
     """1 where two places meet, falling to 0 over a few `scale`."""
     xp = array_namespace(a)
     return 1.0 - xp.tanh(_distance(a, b) / scale)
+
+
+def _squareness(direction: Array, orientation: Array) -> Array:
+    """1 where a direction is square to faces of a cube that stands, 0 where it meets its edges."""
+    xp = array_namespace(direction)
+    w, x, y, z = (orientation[:, i] for i in range(4))
+    ahead = (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z))
+    length = _distance(direction, 0.0 * direction) + 1e-6
+    along = abs(direction[:, 0] * ahead[0] + direction[:, 1] * ahead[1]) / length
+    across = abs(direction[:, 1] * ahead[0] - direction[:, 0] * ahead[1]) / length
+    half = 0.5**0.5
+    return xp.clip((xp.maximum(along, across) - half) / (1.0 - half), 0.0, 1.0)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 import mujoco
 import numpy as np
+from array_api_compat import array_namespace
 
 from trueup.effects import (
+    Array,
     Clutter,
     Effect,
     Obstacle,
@@ -59,6 +62,45 @@ def from_tcp(thing: str) -> Signal:
     )
 
 
+def in_hand(thing: str) -> Signal:
+    """Where a seen thing is in the frame of the hand, as the arm believes it; after TCP_SIGNAL.
+
+    What the hand should do next depends on this, wherever the arm has turned to.
+    """
+    return Signal(
+        name=f"{thing}_in_hand",
+        unit="m",
+        sensors=(f"{thing}_position",),
+        function=lambda world, place, known: tcp_kinematics(world).into_site(
+            known["joint_position"], place - known["tcp_position"]
+        ),
+    )
+
+
+def _turn_in_hand(world: World, orientation: Array, known: Mapping[str, Array]) -> Array:
+    """How far a cube's faces are turned from the jaw's, as cosine and sine of four times that.
+
+    A cube looks the same after a quarter turn; so do these two numbers.
+    """
+    xp = array_namespace(orientation)
+    w, x, y, z = (orientation[:, i] for i in range(4))
+    ahead = xp.stack(
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)], axis=-1
+    )
+    local = tcp_kinematics(world).into_site(known["joint_position"], ahead)
+    angle = 4.0 * xp.atan2(local[:, 1], local[:, 0])
+    return xp.stack([xp.cos(angle), xp.sin(angle)], axis=-1)
+
+
+CUBE_IN_HAND = (
+    in_hand("cube"),
+    Signal(
+        name="cube_turn_in_hand",
+        unit="1",
+        sensors=("cube_orientation",),
+        function=_turn_in_hand,
+    ),
+)
 CUBE_SIGNALS = (
     Signal(name="cube_position", unit="m", sensors=("cube_position",)),
     Signal(name="cube_orientation", unit="1", sensors=("cube_orientation",)),
@@ -114,6 +156,7 @@ def tabletop(*, visual: bool = True) -> mujoco.MjSpec:
         _sense(spec, f"{joint}_velocity", mujoco.mjtSensor.mjSENS_JOINTVEL, joint)
         _sense(spec, f"{joint}_force", mujoco.mjtSensor.mjSENS_ACTUATORFRC, joint)
     _sense(spec, "truth/tcp_position", mujoco.mjtSensor.mjSENS_FRAMEPOS, "tcp", site=True)
+    _sense(spec, "truth/tcp_direction", mujoco.mjtSensor.mjSENS_FRAMEZAXIS, "tcp", site=True)
     return spec
 
 
