@@ -35,7 +35,7 @@ def flat(stored: Any, *path: Any) -> dict[tuple, Any]:
 
 def state(trainer: Trainer) -> dict[tuple, Any]:
     """All that a training is: its checkpoint, time aside."""
-    made = trainer.checkpoint()
+    made = trainer.snapshot()
     kept = {name: getattr(made, name) for name in ("update", "ppo", "generator", "plan", "notes")}
     return flat({**kept, "torch": made.torch_state})
 

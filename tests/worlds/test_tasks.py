@@ -32,6 +32,9 @@ _UNITS = {
     "target_position": ("m", 3),
     "target_from_tcp": ("m", 3),
     "target_from_cube": ("m", 3),
+    "cube_in_hand": ("m", 3),
+    "cube_turn_in_hand": ("1", 2),
+    "target_in_hand": ("m", 3),
 }
 
 

@@ -53,7 +53,9 @@ class Train(OneWorld, Machine):
     steps: Annotated[float, arg(metavar="N")] = _DEFAULTS.steps
     """Control steps to learn from, at most; 2e6 is understood."""
     target: Annotated[float, arg(metavar="SHARE")] = _DEFAULTS.target
-    """Stop at this success under the plan's randomization."""
+    """Stop at this success under the plan's randomization, and ..."""
+    target_nominal: Annotated[float, arg(metavar="SHARE")] = _DEFAULTS.target_nominal
+    """... at this one in the nominal world."""
     seed: Count = 0
     """Same seed, same policy."""
     worlds: Count = _DEFAULTS.worlds
@@ -117,6 +119,7 @@ class Train(OneWorld, Machine):
         return Settings(
             steps=int(self.steps),
             target=self.target,
+            target_nominal=self.target_nominal,
             seed=self.seed,
             worlds=self.worlds,
             history=self.history,

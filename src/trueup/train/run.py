@@ -105,27 +105,27 @@ class Run:
             progress = trainer.learn()
             log.add(progress)
             on_progress(progress)
+            if trainer.keepable:
+                trainer.checkpoint().save(self.folder / CHECKPOINT)
             if not trainer.due:
                 continue
             seen = trainer.look()
             log.look(trainer, "look", seen)
-            self._keep(trainer)
-            if seen.share >= self.settings.target:
+            trainer.policy().save(self.folder / POLICY)
+            if trainer.promising:
                 found = trainer.confirm()
+                log.look(trainer, "nominal", found["nominal"])
+                log.look(trainer, "randomized", found["randomized"])
                 if trainer.reached(found):
                     return self._ended(trainer, "target", found)
-        if stopped.is_set() and not trainer.done:
-            self._keep(trainer)
+        if not trainer.done:
             return self._ended(trainer, "interrupted", {})
         return self._ended(trainer, "steps", trainer.confirm())
-
-    def _keep(self, trainer: Trainer) -> None:
-        trainer.checkpoint().save(self.folder / CHECKPOINT)
-        trainer.policy().save(self.folder / POLICY)
 
     def _ended(self, trainer: Trainer, why: str, found: dict[str, Success]) -> Trained:
         outcome: dict[str, Any] = {"ended": why, "label": "sim-to-sim"}
         outcome |= {name: success.to_json() for name, success in found.items()}
+        trainer.snapshot().save(self.folder / CHECKPOINT)
         policy = trainer.policy(outcome=outcome).save(self.folder / POLICY)
         return Trained(
             policy=policy,

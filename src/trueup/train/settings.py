@@ -40,8 +40,11 @@ class Settings:
         check_every: Updates between two looks at the success of the policy without exploration.
         check_episodes: Episodes of such a look.
         confirm_episodes: Fresh episodes that must confirm it before training stops early.
+        keep_every: Updates between two checkpoints. The worlds restart at each, and play an
+            episode that nothing is learned from, so that going on now or later is the same.
         target: Success in the plan's space at which training stops, once the lower end of its 95 %
             interval has reached it.
+        target_nominal: The same for the nominal world; both must be reached.
         seed: Same seed, same policy.
     """
 
@@ -54,7 +57,7 @@ class Settings:
     lam: float = 0.9
     learning_rate: float = 1e-3
     kl: float = 0.03
-    kl_done: float = 0.006
+    kl_done: float = 0.012
     epochs: int = 5
     minibatches: int = 4
     entropy: float = 0.004
@@ -66,7 +69,9 @@ class Settings:
     check_every: int = 32
     check_episodes: int = 256
     confirm_episodes: int = 1000
-    target: float = 0.95
+    keep_every: int = 160
+    target: float = 0.9
+    target_nominal: float = 0.97
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -131,7 +136,9 @@ _BOUNDS = (
     ("check_every", 1, _HUGE),
     ("check_episodes", 1, 10**6),
     ("confirm_episodes", 1, 10**6),
+    ("keep_every", 1, _HUGE),
     ("target", 0.0, 1.0),
+    ("target_nominal", 0.0, 1.0),
     ("seed", 0, 2**62),
 )
 

@@ -32,7 +32,15 @@ from trueup.train.terms import contract_for
 from trueup.versions import versions
 from trueup.worlds import Compiled, World
 
-_MAY_CHANGE = ("steps", "check_every", "check_episodes", "confirm_episodes", "target")
+_MAY_CHANGE = (
+    "steps",
+    "keep_every",
+    "check_every",
+    "check_episodes",
+    "confirm_episodes",
+    "target",
+    "target_nominal",
+)
 _FASTEST = 2e-3  # learning rate; the adaptive rule of rsl_rl would go up to five times that
 _SALT = 5501  # keeps the points of training apart from those a policy is evaluated at
 _CRITIC_FIRST = 6  # updates in which only the critic learns, when a policy is tuned
@@ -104,6 +112,7 @@ class Trainer:
         self.update, self.wall_s = 0, 0.0
         self.looked: Success | None = None
         self.best: tuple[float, bytes] | None = None
+        self._best_now = False
         self._generator = np.random.default_rng([settings.seed, _SALT])
         torch.manual_seed(settings.seed)
         if checkpoint is not None:
@@ -119,9 +128,9 @@ class Trainer:
         self.ppo = make_ppo(self.environment, settings)
         if start is not None:
             load_actor(self.ppo, start.stored, samples=settings.update)
+        self._observation = self.environment.get_observations()
         if checkpoint is not None:
             self._resume(checkpoint)
-        self._observation = self.environment.get_observations()
 
     # The loop -----------------------------------------------------------------------------------
 
@@ -173,31 +182,49 @@ class Trainer:
             every *= 4
         return self.done or self.update % every == 0
 
+    @property
+    def keepable(self) -> bool:
+        """Whether it is time for a checkpoint."""
+        return self.update % self.settings.keep_every == 0
+
     def look(self) -> Success:
         """Measure the policy as it would be stored, and remember the best."""
         began = perf_counter()
         stored = actor_bytes(self.ppo)
         self.looked = self._success(stored, self.plan.space, self.settings.check_episodes, 0)
-        if self.best is None or self.looked.share >= self.best[0]:
+        self._best_now = self.best is None or self.looked.share >= self.best[0]
+        if self._best_now:
             self.best = (self.looked.share, stored)
         self.wall_s += perf_counter() - began
         return self.looked
 
     def confirm(self) -> dict[str, Success]:
-        """Measure the best policy again on fresh episodes: a look alone picks lucky ones."""
+        """Measure the best policy again on fresh episodes: a look alone picks lucky ones.
+
+        From then on it counts for what was found here.
+        """
         began = perf_counter()
         stored = self.best[1] if self.best else actor_bytes(self.ppo)
         n = self.settings.confirm_episodes
         found = {
-            "randomized": self._success(stored, self.plan.space, n, 1),
-            "nominal": self._success(stored, Space(()), n, 2),
+            "nominal": self._success(stored, Space(()), n, 1),
+            "randomized": self._success(stored, self.plan.space, n, 2),
         }
+        self.best = (found["randomized"].share, stored)
         self.wall_s += perf_counter() - began
         return found
 
     def reached(self, found: dict[str, Success]) -> bool:
-        """Whether the target is reached for sure: by the lower ends of the intervals."""
-        return found["randomized"].interval[0] >= self.settings.target
+        """Whether both targets are reached for sure: by the lower ends of the intervals."""
+        s = self.settings
+        wanted = {"nominal": s.target_nominal, "randomized": s.target}
+        return all(found[name].interval[0] >= target for name, target in wanted.items())
+
+    @property
+    def promising(self) -> bool:
+        """Whether the last look was the best one and is worth the time of confirming it."""
+        good = self.looked is not None and self.looked.share >= self.settings.target
+        return good and self._best_now
 
     def _success(self, stored: bytes, space: Space, n: int, stream: int) -> Success:
         return success_of(
@@ -232,11 +259,17 @@ class Trainer:
         )
 
     def checkpoint(self) -> Checkpoint:
-        """Where training stands.
+        """Where training stands; the worlds restart here.
 
-        The worlds restart here, so that going on now and going on later are the same.
+        So going on now and going on later are the same.
         """
-        made = Checkpoint(
+        made = self.snapshot()
+        self._restart()
+        return made
+
+    def snapshot(self) -> Checkpoint:
+        """Where training stands, to be gone on from later."""
+        return Checkpoint(
             update=self.update,
             wall_s=self.wall_s,
             ppo=learned(self.ppo),
@@ -251,9 +284,20 @@ class Trainer:
             },
             identity=self.identity(),
         )
+
+    def _restart(self) -> None:
+        """Begin all episodes anew, and play until they are spread out again.
+
+        Worlds that have just begun are all at the beginning. A policy that learned from these alone
+        would forget the rest.
+        """
         self.environment.restart()
-        self._observation = self.environment.get_observations()
-        return made
+        observation, actor = self.environment.get_observations(), self.ppo.get_policy()
+        with torch.inference_mode():
+            for _ in range(self.environment.max_episode_length):
+                answer = actor(observation, stochastic_output=True)
+                observation, _, _, _ = self.environment.step(answer)
+        self._observation = observation
 
     def identity(self) -> dict[str, Any]:
         """What must be the same for a checkpoint to be gone on from."""
@@ -278,14 +322,13 @@ class Trainer:
         notes = checkpoint.notes
         self.environment.scale.restore(notes["scale"])
         self.environment.recent.extend(bool(good) for good in notes["recent"])
-        # with all of this restored the worlds restart, as they did when the checkpoint was made
         self._generator.bit_generator.state = checkpoint.generator
         self.plan.restore(checkpoint.plan)
-        self.environment.restart()
         if notes["looked"]:
             self.looked = Success(good=notes["looked"][0], n=notes["looked"][1])
         if notes["best"]:
             self.best = (notes["best"][0], bytes.fromhex(notes["best"][1]))
+        self._restart()
 
     # --------------------------------------------------------------------------------------------
 
