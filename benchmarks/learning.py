@@ -129,10 +129,10 @@ def _train(folder: Path, task: str, plan_of: Callable[[Space], Plan], settings: 
 
 
 def source_mark() -> str:
-    """A short mark of the package's code, so that a record of other code can be told."""
+    """A short mark of the code that trains, so that a record of other code can be told."""
     root = Path(trueup.__file__).parent
     mark = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
+    for path in sorted(set(root.rglob("*.py")) - set((root / "cli").rglob("*.py"))):
         mark.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return mark.hexdigest()[:12]
 

@@ -263,6 +263,8 @@ class TestReward:
             truth__tcp_position=(0.2, -0.1, 0.15),
             truth__cube_position=(0.2, 0.1, CUBE_HALF),
             truth__cube_velocity=(0.0, 0.0, 0.0),
+            truth__tcp_direction=(0.0, 0.0, -1.0),
+            truth__fingertip_moving=(0.06, 0.0, 0.0),  # open: as far from the other, at zero
             target_position=(0.2, 0.0, 0.1) if name == "so101/reach" else (0.2, 0.0, 0.0),
         )
         low, high = (reward(name, **{**start, **change}) for change in (worse, better))
@@ -309,3 +311,84 @@ def test_the_hand_is_where_mujoco_has_it_on_numpy_and_torch():
     chain = ForwardKinematics(batch.world.model, "tcp", JOINTS)
     np.testing.assert_allclose(chain(q), tcp, rtol=0, atol=1e-12)
     np.testing.assert_allclose(chain(torch.from_numpy(q)).numpy(), tcp, rtol=0, atol=1e-12)
+
+
+class TestInHand:
+    def test_is_the_frame_of_the_hand(self):
+        batch = started("so101/push", random=False)
+        sway = 0.3 * np.random.default_rng(0).standard_normal(batch.hold.shape)
+        for _ in range(10):
+            batch.step(batch.hold + sway)
+        seen = batch.observation
+        for i in range(0, N, 16):
+            model, data = batch.snapshot(i)
+            frame = data.site("tcp").xmat.reshape(3, 3)
+            for thing in ("cube", "target"):
+                away = seen[f"{thing}_position"][i] - seen["tcp_position"][i]
+                np.testing.assert_allclose(seen[f"{thing}_in_hand"][i], frame.T @ away, atol=1e-6)
+
+    def test_a_quarter_turn_of_the_cube_is_no_turn(self):
+        batch = started("so101/lift", random=False, n=2)
+        signal = next(s for s in batch.world.observations if s.name == "cube_turn_in_hand")
+        half = np.array([0.1, 0.1 + np.pi / 4])  # half of the yaw
+        quat = np.stack([np.cos(half), 0 * half, 0 * half, np.sin(half)], axis=-1)
+        known = {"joint_position": batch.observation["joint_position"][[0, 0]]}
+        assert signal.function is not None
+        turns = signal.function(batch.world, quat, known)
+        np.testing.assert_allclose(turns[0], turns[1], atol=1e-9)
+
+
+class TestEase:
+    @pytest.mark.parametrize("name", WITH_CUBE)
+    def test_nothing_is_eased_unless_asked(self, name):
+        plain, some = (started(name, random=False, n=8) for _ in range(2))
+        some.ease[4:] = 0.7
+        for batch in (plain, some):
+            batch.reset(batch.world.space.nominal(), np.arange(8))
+        for signal in plain.observation:
+            same = plain.observation[signal] == some.observation[signal]
+            assert same[:4].all()
+        assert (plain.truth["truth/tcp_position"] != some.truth["truth/tcp_position"])[4:].any()
+
+    @pytest.mark.parametrize("name", WITH_CUBE)
+    def test_the_hand_begins_around_the_cube(self, name):
+        batch = started(name, random=False, n=16)
+        batch.ease[:] = 1.0
+        batch.reset(batch.world.space.nominal(), np.arange(16))
+        truth = batch.truth
+        away = truth["truth/tcp_position"] - truth["truth/cube_position"]
+        assert np.linalg.norm(away, axis=1).max() < 0.01
+        shut = batch.hold
+        shut[:, 5] = -0.15
+        for _ in range(20):
+            batch.step(shut)
+        shut[:, 1] -= 0.5
+        for _ in range(25):
+            batch.step(shut)
+        assert (batch.truth["truth/cube_position"][:, 2] > 0.05).all()
+
+
+def test_only_square_fingers_are_astride():
+    tips = dict(truth__cube_position=(0.2, 0.0, CUBE_HALF))
+    square, askew = (
+        reward(
+            "so101/lift",
+            truth__fingertip_fixed=(0.2, -0.02, CUBE_HALF),
+            truth__fingertip_moving=(0.2, 0.02, CUBE_HALF),
+            truth__tcp_position=(0.2, 0.0, CUBE_HALF),
+            truth__tcp_direction=(0.0, 0.0, -1.0),
+            truth__cube_orientation=(np.cos(half), 0.0, 0.0, np.sin(half)),
+            **tips,
+        )
+        for half in (0.0, np.pi / 8)
+    )
+    beside = reward(
+        "so101/lift",
+        truth__fingertip_fixed=(0.2, 0.02, CUBE_HALF),
+        truth__fingertip_moving=(0.2, 0.05, CUBE_HALF),
+        truth__tcp_position=(0.2, 0.0, CUBE_HALF),
+        truth__tcp_direction=(0.0, 0.0, -1.0),
+        truth__cube_orientation=(1.0, 0.0, 0.0, 0.0),
+        **tips,
+    )
+    assert beside < askew - 0.1 < square - 0.3

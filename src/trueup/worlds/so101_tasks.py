@@ -290,7 +290,8 @@ class Place(_CubeTask):
         raised = grasped * xp.where(over, 1.0, self._risen(s, 0.06))
         held = held + raised * (1.0 + 3.0 * _closeness(cube, goal, 0.12))
         away = xp.tanh(_distance(tcp, cube) / 0.05)
-        return xp.where(self._inside(s), 7.0 + 2.0 * away, held)
+        inside = 6.0 + 1.5 * (1.0 - grasped) + 2.0 * away  # let go first, then leave
+        return xp.where(self._inside(s), inside, held)
 
     def success(self, s: Readings) -> Array:
         slow = (s["truth/cube_velocity"] ** 2).sum(-1) ** 0.5 < 0.05

@@ -84,11 +84,13 @@ def _turn_in_hand(world: World, orientation: Array, known: Mapping[str, Array]) 
     """
     xp = array_namespace(orientation)
     w, x, y, z = (orientation[:, i] for i in range(4))
-    ahead = xp.stack(
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)], axis=-1
+    yaw = xp.atan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
+    q, hand = known["joint_position"], tcp_kinematics(world)
+    ahead, left = (
+        hand.into_site(q, xp.zeros_like(orientation[:, :3]) + xp.asarray(unit, dtype=q.dtype))
+        for unit in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
     )
-    local = tcp_kinematics(world).into_site(known["joint_position"], ahead)
-    angle = 4.0 * xp.atan2(local[:, 1], local[:, 0])
+    angle = 4.0 * (xp.atan2(left[:, 0], ahead[:, 0]) - yaw)
     return xp.stack([xp.cos(angle), xp.sin(angle)], axis=-1)
 
 
