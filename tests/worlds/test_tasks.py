@@ -321,7 +321,7 @@ class TestInHand:
             batch.step(batch.hold + sway)
         seen = batch.observation
         for i in range(0, N, 16):
-            model, data = batch.snapshot(i)
+            _, data = batch.snapshot(i)
             frame = data.site("tcp").xmat.reshape(3, 3)
             for thing in ("cube", "target"):
                 away = seen[f"{thing}_position"][i] - seen["tcp_position"][i]

@@ -31,7 +31,9 @@ from trueup.evaluate import (
     save_drawing,
     slices,
 )
+from trueup.randomize import coverage
 from trueup.simulate import Camera, save_video
+from trueup.space import Space
 from trueup.versions import versions
 from trueup.worlds import World
 
@@ -82,6 +84,8 @@ class Evaluate(Chosen, Machine):
         evaluation, run_s = self._played(first, copies)
         found = [] if len(copies) == 1 else slices(evaluation, copies.space)
         result = self._result(copies, evaluation, found, run_s)
+        if first.trained is not None:
+            result["coverage"] = _coverage(first.trained, copies)
         if second is not None:
             result["against"] = self._compared(second, copies, evaluation)
         if self._folder:
@@ -229,6 +233,12 @@ class Evaluate(Chosen, Machine):
     def _tell(self, sentence: str) -> None:
         if not self.json:
             print(sentence)
+
+
+def _coverage(trained: Space, copies: Copies) -> dict[str, Any]:
+    """Whether the policy was trained for the worlds that it was played in."""
+    answer = coverage(trained, copies.points, catalogue=copies.world.catalogue)
+    return {"verdict": answer.verdict, "words": str(answer)}
 
 
 _KINDS: dict[str, Callable[[Evaluation], np.ndarray]] = {

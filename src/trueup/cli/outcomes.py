@@ -79,6 +79,10 @@ def print_result(result: dict[str, Any]) -> None:
     """The result for people."""
     out = show.console()
     out.print(_table(result))
+    if "coverage" in result:
+        out.print()
+        out.print("[bold]Trained for this?[/bold]")
+        out.print(f"  {result['coverage']['words']}", markup=False)
     _print_where(out, result)
     _print_failures(out, result)
     if "against" in result:

@@ -10,6 +10,7 @@ from trueup.cli.motions import controller, motion_of
 from trueup.errors import TrueupError
 from trueup.evaluate import Begin, check_fit, piloted
 from trueup.policies import Policy
+from trueup.space import Space
 from trueup.worlds import World, get
 
 _SCRIPT = "script"
@@ -25,12 +26,14 @@ class Player:
         world: The world it is made for.
         begin: How it takes the controls.
         check: Refuses a world that it does not fit.
+        trained: The space it was trained in; none where it was not trained.
     """
 
     name: str
     world: str
     begin: Begin
     check: Callable[[World], object]
+    trained: Space | None = None
 
     def home(self) -> World:
         """The world it is made for."""
@@ -58,4 +61,5 @@ def player(word: str) -> Player:
         world=policy.contract.world,
         begin=piloted(policy),
         check=lambda world: check_fit(policy, world),
+        trained=policy.contract.space,
     )
