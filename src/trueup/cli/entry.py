@@ -37,7 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _tell(str(error), details)
         return _MENDABLE
     except MemoryError:
-        _tell("This needs more memory than there is. Ask for fewer copies (--n, --batch or --worlds).", details)
+        _tell(
+            "This needs more memory than there is. Ask for fewer copies (--n, --batch, --worlds).",
+            details,
+        )
         return _MENDABLE
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""

@@ -20,14 +20,15 @@ from trueup.train.scaling import Scale
 from trueup.train.settings import Settings
 
 ACTOR, CRITIC = "policy", "privileged"
-_GROUPS = 8  # episodes that begin together end together: few large resets are cheaper than many
+_MIXED = 20  # the seed of the mixtures: the same in every training
+_GROUPS = 8  # episodes that begin together end together: few large resets are cheap
 
 
 class Environment(VecEnv):
     """Many worlds that restart by themselves, each time at a new point.
 
     The actor sees what the robot has, over a short history. The critic also sees the truth, the
-    point, how much time is left and whether the task was done. Arrays are shared with torch, not
+    point in short, how much time is left and whether the task was done. Arrays are shared with torch, not
     copied.
 
     Args:
@@ -58,7 +59,8 @@ class Environment(VecEnv):
         self._age, self._answer = np.zeros(n, int), np.zeros((n, self.num_actions))
         self.episode_length_buf = torch.from_numpy(self._age)
         self._succeeded, self._whole = np.zeros(n, bool), np.zeros(n, bool)
-        self._encoded = np.zeros((n, len(worlds.space)), np.float32)
+        self._mix = _mixture(len(worlds.space), settings.point_inputs)
+        self._mixed = np.zeros((n, self._mix.shape[1]), np.float32)
         self.restart()
 
     # What rsl_rl asks for -----------------------------------------------------------------------
@@ -66,7 +68,7 @@ class Environment(VecEnv):
     def get_observations(self) -> TensorDict:
         """What actor and critic see now."""
         left = 1.0 - self._age[:, None] / self.max_episode_length
-        known = (*self.worlds.privileged.values(), self._encoded, left, self._succeeded[:, None])
+        known = (*self.worlds.privileged.values(), self._mixed, left, self._succeeded[:, None])
         private = np.concatenate(known, axis=1, dtype=np.float32)
         if not np.isfinite(private).all():
             self._refuse("privileged signal", self.worlds.privileged)
@@ -152,7 +154,7 @@ class Environment(VecEnv):
         n, worlds, space = len(rows), self.worlds, self.worlds.space
         worlds.reset(self.plan.draw(self.generator, n), seeds_from(self.generator, n), rows)
         points = Points(space.names, worlds.points[rows])
-        self._encoded[rows] = space.encode(points)
+        self._mixed[rows] = space.encode(points) @ self._mix
         self._age[rows], self._answer[rows] = 0, 0.0
         self._succeeded[rows], self._whole[rows] = False, self.worlds.ease[rows] == 0.0
 
@@ -181,3 +183,15 @@ class Environment(VecEnv):
                     fix="Check that signal of the world; its point is "
                     f"{dict(self.worlds.point(row))}.",
                 )
+
+
+def _mixture(parameters: int, most: int) -> np.ndarray:
+    """What makes the critic's numbers of a point: the point itself, or fixed mixtures of it.
+
+    A critic that sees a hundred numbers which are drawn once an episode knows each episode by them,
+    learns its luck by heart, and judges the next ones worse for it.
+    """
+    if parameters <= most:
+        return np.eye(parameters)
+    generator = np.random.default_rng(_MIXED)
+    return generator.standard_normal((parameters, most)) / np.sqrt(parameters / 12.0)

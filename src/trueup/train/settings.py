@@ -19,6 +19,8 @@ class Settings:
         history: Observations that the policy sees at once. Delays, speeds and a servo that does not
             follow show only over time.
         hidden: Width of each hidden layer, of actor and critic.
+        point_inputs: Numbers that the critic sees of the point: the point itself where it has no
+            more parameters, and fixed mixtures of it otherwise.
         gamma: Discount of a reward one control step later. Short-sighted on purpose: the rewards of
             a well-shaped task say at every step whether things go well, and what happens more than
             a second later is mostly noise to the step that is being judged.
@@ -53,6 +55,7 @@ class Settings:
     steps: int = 4_000_000
     history: int = 2
     hidden: tuple[int, ...] = (128, 128)
+    point_inputs: int = 12
     gamma: float = 0.92
     lam: float = 0.9
     learning_rate: float = 1e-3
@@ -60,7 +63,7 @@ class Settings:
     kl_done: float = 0.012
     epochs: int = 5
     minibatches: int = 4
-    entropy: float = 0.004
+    entropy: float = 0.002
     exploration: float = 0.6
     practice: float = 0.5
     bonus: float = 2.0
@@ -120,6 +123,7 @@ _BOUNDS = (
     ("steps", 1, _HUGE),
     ("history", 1, 64),
     ("hidden", 1, 4096),
+    ("point_inputs", 0, 4096),
     ("gamma", 0.0, 0.9999),
     ("lam", 0.0, 1.0),
     ("learning_rate", 1e-8, 1.0),
