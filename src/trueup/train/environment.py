@@ -28,8 +28,8 @@ class Environment(VecEnv):
     """Many worlds that restart by themselves, each time at a new point.
 
     The actor sees what the robot has, over a short history. The critic also sees the truth, the
-    point in short, how much time is left and whether the task was done. Arrays are shared with torch, not
-    copied.
+    point in short, how much time is left and whether the task was done. Arrays are shared with
+    torch, not copied.
 
     Args:
         worlds: The batch.
