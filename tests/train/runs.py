@@ -16,7 +16,7 @@ from trueup.train import Run
 
 NEVER: dict[str, Any] = dict(target=1.0)  # no interval of finitely many episodes reaches it
 # every 4 updates while little succeeds
-OFTEN: dict[str, Any] = dict(check_every=1, check_episodes=16, **NEVER)
+OFTEN: dict[str, Any] = dict(check_every=1, check_episodes=16, keep_every=1, **NEVER)
 
 
 def run_of(folder: Path, plan: str = "prior", **options: Any) -> Run:

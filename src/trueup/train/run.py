@@ -105,27 +105,34 @@ class Run:
             progress = trainer.learn()
             log.add(progress)
             on_progress(progress)
-            if trainer.keepable:
+            found = self._look(trainer, log) if trainer.due else {}
+            if found and trainer.reached(found):
+                return self._ended(trainer, "target", found)
+            if trainer.keepable and not trainer.done:
                 trainer.checkpoint().save(self.folder / CHECKPOINT)
-            if not trainer.due:
-                continue
-            seen = trainer.look()
-            log.look(trainer, "look", seen)
-            trainer.policy().save(self.folder / POLICY)
-            if trainer.promising:
-                found = trainer.confirm()
-                log.look(trainer, "nominal", found["nominal"])
-                log.look(trainer, "randomized", found["randomized"])
-                if trainer.reached(found):
-                    return self._ended(trainer, "target", found)
         if not trainer.done:
             return self._ended(trainer, "interrupted", {})
-        return self._ended(trainer, "steps", trainer.confirm())
+        trainer.snapshot().save(self.folder / CHECKPOINT)
+        return self._ended(trainer, "steps", trainer.confirm(), kept=True)
 
-    def _ended(self, trainer: Trainer, why: str, found: dict[str, Success]) -> Trained:
+    def _look(self, trainer: Trainer, log: _Log) -> dict[str, Success]:
+        """Look at the policy and keep the best; what a closer look found, if one was worth it."""
+        log.look(trainer, "look", trainer.look())
+        trainer.policy().save(self.folder / POLICY)
+        if not trainer.promising:
+            return {}
+        found = trainer.confirm()
+        for name, success in found.items():
+            log.look(trainer, name, success)
+        return found
+
+    def _ended(
+        self, trainer: Trainer, why: str, found: dict[str, Success], *, kept: bool = False
+    ) -> Trained:
         outcome: dict[str, Any] = {"ended": why, "label": "sim-to-sim"}
         outcome |= {name: success.to_json() for name, success in found.items()}
-        trainer.snapshot().save(self.folder / CHECKPOINT)
+        if not kept:
+            trainer.snapshot().save(self.folder / CHECKPOINT)
         policy = trainer.policy(outcome=outcome).save(self.folder / POLICY)
         return Trained(
             policy=policy,

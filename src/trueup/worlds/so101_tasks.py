@@ -97,10 +97,14 @@ class _CubeTask(World):
         Two fingers that press on its top are no grasp, though both touch; and a touch of a few
         tenths of a newton would let it slip.
         """
+        grip = self._grip(s)
+        return array_namespace(grip).tanh(grip / 2.0)
+
+    def _grip(self, s: Readings) -> Array:
+        """The force, N, with which the fingers press against each other through the cube."""
         fixed, moving = s["truth/fixed_grip"], s["truth/moving_grip"]
         xp = array_namespace(fixed)
-        against = xp.clip(-(fixed * moving).sum(-1), 0.0, None)
-        return xp.tanh(against**0.5 / 2.0)
+        return xp.clip(-(fixed * moving).sum(-1), 0.0, None) ** 0.5
 
     def _astride(self, s: Readings) -> Array:
         """Near 1 where the cube is between the fingertips, its faces square to them.
@@ -282,16 +286,17 @@ class Place(_CubeTask):
         cube, tcp, bin_place = (
             s[name] for name in ("truth/cube_position", "truth/tcp_position", "target_position")
         )
-        over = _distance(cube[:, :2], bin_place[:, :2]) < 0.03
-        # over the wall first, then down
-        height = xp.where(over, CUBE_HALF, 0.07)[:, None]
-        goal = xp.concat([bin_place[:, :2], bin_place[:, 2:] + height], axis=1)
+        across = _distance(cube[:, :2], bin_place[:, :2])
+        over = across < 0.03
         held, grasped = self._held(s)
+        # each part of the way earns more than the one before: up, across, down, let go, leave
         raised = grasped * xp.where(over, 1.0, self._risen(s, 0.06))
-        held = held + raised * (1.0 + 3.0 * _closeness(cube, goal, 0.12))
+        lowered = 1.0 - xp.clip((cube[:, 2] - bin_place[:, 2] - CUBE_HALF) / 0.07, 0.0, 1.0)
+        carried = held + raised * (1.0 + 3.0 * (1.0 - xp.tanh(across / 0.12)))
+        carried = carried + xp.where(over, 1.5 * grasped * lowered, 0.0)
+        loose = 1.0 - xp.tanh(self._grip(s) / 8.0)
         away = xp.tanh(_distance(tcp, cube) / 0.05)
-        inside = 6.0 + 1.5 * (1.0 - grasped) + 2.0 * away  # let go first, then leave
-        return xp.where(self._inside(s), inside, held)
+        return xp.where(self._inside(s), 8.5 + 1.5 * loose + 2.0 * away, carried)
 
     def success(self, s: Readings) -> Array:
         slow = (s["truth/cube_velocity"] ** 2).sum(-1) ** 0.5 < 0.05
