@@ -63,7 +63,7 @@ class Settings:
     kl_done: float = 0.012
     epochs: int = 5
     minibatches: int = 4
-    entropy: float = 0.002
+    entropy: float = 0.003
     exploration: float = 0.6
     practice: float = 0.5
     bonus: float = 2.0
