@@ -291,12 +291,12 @@ class Place(_CubeTask):
         held, grasped = self._held(s)
         # each part of the way earns more than the one before: up, across, down, let go, leave
         raised = grasped * xp.where(over, 1.0, self._risen(s, 0.06))
-        lowered = 1.0 - xp.clip((cube[:, 2] - bin_place[:, 2] - CUBE_HALF) / 0.07, 0.0, 1.0)
+        lowered = 1.0 - xp.clip((cube[:, 2] - bin_place[:, 2] - CUBE_HALF) / 0.15, 0.0, 1.0)
         carried = held + raised * (3.0 + 3.0 * (1.0 - xp.tanh(across / 0.2)))
-        carried = carried + xp.where(over, 1.5 * grasped * lowered, 0.0)
+        carried = carried + xp.where(over, 2.0 * grasped * lowered, 0.0)
         loose = 1.0 - xp.tanh(self._grip(s) / 8.0)
         away = xp.tanh(_distance(tcp, cube) / 0.05)
-        return xp.where(self._inside(s), 10.5 + 1.5 * loose + 2.0 * away, carried)
+        return xp.where(self._inside(s), 11.0 + 1.5 * loose + 2.0 * away, carried)
 
     def success(self, s: Readings) -> Array:
         slow = (s["truth/cube_velocity"] ** 2).sum(-1) ** 0.5 < 0.05
