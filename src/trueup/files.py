@@ -29,10 +29,7 @@ def whole(path: Path | str) -> Iterator[Path]:
         yield partial
         partial.replace(path)
     except OSError as error:
-        raise TrueupError(
-            f"{path} could not be written: {error.strerror or error}.",
-            fix="Choose another place, or make room and permission there.",
-        ) from error
+        raise _unwritable(path, error) from error
     finally:
         with suppress(OSError):  # the folder itself cannot be reached; said above
             partial.unlink(missing_ok=True)
@@ -63,12 +60,16 @@ def whole_folder(path: Path | str) -> Iterator[Path]:
             path.rename(old)
         partial.rename(path)
     except OSError as error:
-        raise TrueupError(
-            f"{path} could not be written: {error.strerror or error}.",
-            fix="Choose another place, or make room and permission there.",
-        ) from error
+        raise _unwritable(path, error) from error
     finally:
         if old.exists() and not path.exists():
             old.rename(path)
         for folder in (partial, old):
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _unwritable(path: Path, error: OSError) -> TrueupError:
+    return TrueupError(
+        f"{path} could not be written: {error.strerror or error}.",
+        fix="Choose another place, or make room and permission there.",
+    )
