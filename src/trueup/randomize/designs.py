@@ -6,6 +6,7 @@ beliefs hold whatever the plan.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
@@ -56,9 +57,9 @@ class _Sequence(Plan):
     def _begin(self, generator: np.random.Generator, n: int) -> None:
         self._seed = int(generator.integers(0, 2**63))
 
+    @abstractmethod
     def _rows(self, first: int, n: int) -> np.ndarray:
         """Rows first … first + n of the sequence, (n, number of free parameters)."""
-        raise NotImplementedError
 
     def _kept(self) -> dict[str, Any]:
         return {"seed": self._seed, "taken": self._taken}
