@@ -98,9 +98,11 @@ def only_critic(ppo: PPO, frozen: bool) -> Iterator[None]:
     parameters = list(ppo.get_policy().parameters())
     for parameter in parameters:
         parameter.requires_grad_(not frozen)
-    yield
-    for parameter in parameters:
-        parameter.requires_grad_(True)
+    try:
+        yield
+    finally:
+        for parameter in parameters:
+            parameter.requires_grad_(True)
 
 
 def check_finite(ppo: PPO, losses: dict[str, float]) -> None:

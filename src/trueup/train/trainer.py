@@ -56,7 +56,7 @@ class Progress:
         steps: Control steps learned from.
         exploring: Success of the last training episodes, exploration included; nan at first.
         look: Success at the last look, without exploration; none before the first.
-        reward: Mean of the last update, per step.
+        reward: Mean of the last update, per step, scaled as it is learned from.
         spread: Standard deviation of the answers.
         steps_per_s: Control steps a second, learning included, looks not.
         left_s: Seconds left if no target stops it earlier.
@@ -291,6 +291,7 @@ class Trainer:
         Worlds that have just begun are all at the beginning. A policy that learned from these alone
         would forget the rest.
         """
+        began = perf_counter()
         self.environment.restart()
         observation, actor = self.environment.get_observations(), self.ppo.get_policy()
         with torch.inference_mode():
@@ -298,6 +299,7 @@ class Trainer:
                 answer = actor(observation, stochastic_output=True)
                 observation, _, _, _ = self.environment.step(answer)
         self._observation = observation
+        self.wall_s += perf_counter() - began
 
     def identity(self) -> dict[str, Any]:
         """What must be the same for a checkpoint to be gone on from."""
