@@ -8,11 +8,11 @@ BIN = .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_NO_INPUT = 1
 
-.PHONY: help run test check bench clean system
+.PHONY: help run test test-lerobot check bench clean system
 .NOTPARALLEL:
 
 help:  ## print this list (the default)
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
 
 run: .venv/installed-run  ## install trueup in .venv and run the demo: it needs no robot and no GPU
 	$(BIN)/$(DEMO)
@@ -25,11 +25,14 @@ check: .venv/installed-dev  ## format, lint, types and tests; `make check PYTEST
 	$(BIN)/pyright
 	$(BIN)/pytest --durations=10 --durations-min=1 $(PYTEST)
 
+test-lerobot: .venv-lerobot/installed  ## what needs the real LeRobot, in .venv-lerobot (gigabytes)
+	.venv-lerobot/bin/pytest tests/lerobot $(PYTEST)
+
 bench: .venv/installed-bench  ## measure speed, beside the peer packages, and print a table
 	$(BIN)/python -m benchmarks $(BENCH)
 
 clean:  ## remove .venv and caches; run folders in out/ stay
-	rm -rf .venv build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lerobot build dist .pytest_cache .ruff_cache .hypothesis
 	find src tests tools benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 system: .venv/installed-dev
@@ -41,6 +44,13 @@ system: .venv/installed-dev
 .venv/installed-run .venv/installed-dev .venv/installed-bench: .venv/installed-%: pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing trueup$(EXTRA) into .venv (a minute or two)"
 	@$(BIN)/python -m pip install -qq --progress-bar off -c constraints.txt -e '.$(EXTRA)'
+	@touch $@
+
+# LeRobot wants other versions of some packages than ours, so it lives apart and nothing pins it there.
+.venv-lerobot/installed: pyproject.toml | $(BIN)/python
+	@$(BIN)/python -m venv .venv-lerobot
+	@echo "Installing trueup[lerobot] into .venv-lerobot (several minutes)"
+	@.venv-lerobot/bin/python -m pip install -qq --progress-bar off -e '.[lerobot]' 'pytest>=9' 'hypothesis>=6.120'
 	@touch $@
 
 $(BIN)/python:
