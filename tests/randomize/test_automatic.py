@@ -89,7 +89,7 @@ def test_widest_stretches_up_to_the_bounds():
 def test_measured_parameters_are_drawn_as_they_are():
     rows = np.array([[0.3, 0.3], [0.4, 0.4]])
     space = space_of(4).narrowed(JointSamples((name(0), name(1)), rows))
-    plan = Automatic(space)
+    plan = Automatic(space, start=0.1)
     values = plan.draw(np.random.default_rng(0), 50).values
     assert (values[:, 0] == values[:, 1]).all()
     assert set(values[:, 0]) == {0.3, 0.4}
@@ -99,7 +99,7 @@ def test_measured_parameters_are_drawn_as_they_are():
 
 def test_a_prior_that_excludes_the_nominal_begins_at_its_median():
     space = space_of(1).narrowed({name(0): Uniform(0.2, 0.4)})
-    values = Automatic(space).draw(np.random.default_rng(0), 100).values
+    values = Automatic(space, start=0.1).draw(np.random.default_rng(0), 100).values
     assert np.abs(values - 0.3).max() <= 0.01 + 1e-12
 
 
