@@ -124,9 +124,9 @@ class _CubeTask(World):
     def _held(self, s: Readings) -> tuple[Array, Array]:
         """How near the hand is to holding the cube, and the grasp alone, near 1 where it holds.
 
-        A hand that is shut on nothing earns nothing by being near: it opens again, and retries. Nor
-        does one that points up or ahead, for from there it seldom gets a grip; from 30° below the
-        horizontal on, any direction will do.
+        A hand that is shut on nothing earns nothing by being near, and pays for it, so that it
+        opens again and retries. Nor does one earn that points up or ahead, for from there it seldom
+        gets a grip; from 30° below the horizontal on, any direction will do.
         """
         xp = array_namespace(s["truth/cube_position"])
         grasped = self._grasped(s)
@@ -134,7 +134,9 @@ class _CubeTask(World):
         gap = _distance(s["truth/fingertip_fixed"], s["truth/fingertip_moving"])
         open_ = xp.clip((gap - _SHUT_GAP) / (_GRASP_GAP - _SHUT_GAP), 0.0, 1.0)
         down = xp.clip(-2.0 * s["truth/tcp_direction"][:, 2], 0.0, 1.0)
-        return open_ * down * (near + 1.5 * self._astride(s)) + 0.5 * grasped, grasped
+        shut = (1.0 - open_) * (1.0 - grasped)
+        ready = open_ * down * (near + 1.5 * self._astride(s))
+        return ready + 0.5 * grasped - 0.5 * shut, grasped
 
     def _risen(self, s: Readings, height: float) -> Array:
         """How much of a height the cube has been raised, 0 to 1."""
