@@ -93,8 +93,8 @@ _BASE_HEIGHT_M = 0.0024
 _STIFF_FRICTION = dict(
     solref_friction=[0.012, 1.0], solimp_friction=[0.9999, 0.9999, 0.001, 0.5, 2.0]
 )
-"""MuJoCo's default friction constraint is soft: a joint held by friction alone creeps. Of what is left
-at 0.999, 13 mrad a minute under the load of the arm, this is a tenth; MuJoCo allows no more."""
+"""MuJoCo's default friction constraint is soft: a joint held by friction alone creeps. At 0.999 it
+still does, 13 mrad a minute under the load of the arm; this is a tenth, and the least there is."""
 
 _APPROACH_ALONG_Z = [0.0, 1.0, 0.0, 0.0]
 
