@@ -24,8 +24,9 @@ def file(tmp_path: Path):
     return write
 
 
-def test_the_four_tasks_are_known():
-    assert worlds.names() == ("so101/reach", "so101/push", "so101/lift", "so101/place")
+def test_the_bare_arm_and_the_four_tasks_are_known():
+    tasks = ("so101/reach", "so101/push", "so101/lift", "so101/place")
+    assert worlds.names() == ("so101/arm", *tasks)
 
 
 @pytest.mark.parametrize("name", worlds.names())

@@ -170,7 +170,7 @@ class TestStart:
         assert not batch.world.failure(batch.truth).any()
         assert batch.world.success(batch.truth).sum() == 0
 
-    @pytest.mark.parametrize("name", SO101)
+    @pytest.mark.parametrize("name", [name for name in SO101 if name != "so101/arm"])
     def test_is_spread_and_depends_on_the_seed_alone(self, name):
         one, two = started(name, random=False), started(name, random=False)
         for key in one.observation:

@@ -25,7 +25,7 @@ def register(world: AnyWorld) -> AnyWorld:
 
 def names() -> tuple[str, ...]:
     """The worlds that come with trueup."""
-    from trueup.worlds import so101_tasks  # noqa: F401  (registers them)
+    from trueup.worlds import so101_arm, so101_tasks  # noqa: F401  (they register themselves)
 
     return tuple(_WORLDS)
 
