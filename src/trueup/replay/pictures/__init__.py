@@ -1,0 +1,1 @@
+"""A replay to look at: curves over each other, and videos side by side."""
