@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -76,13 +76,92 @@ class Video:
         time_s: (k,) when each picture was taken.
         frames: (k, height, width, 3) uint8, or none where they are in a file.
         path: The file, or none where they are in memory.
-        begin_s: Where in the file the first picture stands.
+        begin_s: Where in the file place 0 stands.
+        rate_hz: Places a second in the file; none where they follow each other as in `time_s`.
+        places: (k,) the place of each picture in the file; none where picture k is at place k.
+        size: Height and width, where known.
     """
 
     time_s: np.ndarray
     frames: np.ndarray | None = None
     path: Path | None = None
     begin_s: float = 0.0
+    rate_hz: float | None = None
+    places: np.ndarray | None = None
+    size: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        time_s = np.asarray(self.time_s, float)
+        if (self.frames is None) == (self.path is None):
+            raise TrueupError(
+                "A video has its pictures neither in memory nor in a file, or in both.",
+                fix="Give either frames or a path.",
+            )
+        if not (np.isfinite(time_s).all() and (np.diff(time_s) >= 0).all()):
+            raise TrueupError("The times of a video do not rise.", fix="Sort its pictures by time.")
+        if self.frames is not None:
+            shape, dtype = self.frames.shape, self.frames.dtype
+            if len(shape) != 4 or shape[3] != 3 or dtype != np.uint8 or shape[0] != len(time_s):
+                raise TrueupError(
+                    f"A video has frames {shape} of {dtype} at {len(time_s)} times.",
+                    fix="Give (k, height, width, 3) uint8 and one time for each of the k pictures.",
+                )
+        object.__setattr__(self, "time_s", time_s)
+
+    def __len__(self) -> int:
+        return len(self.time_s)
+
+    @property
+    def height(self) -> int:
+        """Pixels from top to bottom."""
+        return self._sides()[0]
+
+    @property
+    def width(self) -> int:
+        """Pixels from left to right."""
+        return self._sides()[1]
+
+    def pictures(self, rows: Sequence[int] | np.ndarray | None = None) -> Iterator[np.ndarray]:
+        """The pictures (height, width, 3) uint8, or some of them in rising order, one by one.
+
+        A file that is shorter than it should be is told as an error, where it ends.
+        """
+        chosen = np.arange(len(self)) if rows is None else np.asarray(rows)
+        if self.frames is not None:
+            yield from (self.frames[row] for row in chosen)
+            return
+        assert self.path is not None
+        from trueup.episodes.storage.pictures import decode  # PyAV, which most episodes need not
+
+        wanted = self.file_times_s[chosen]
+        runs = _rising(wanted)
+        streams = [
+            decode(self.path, wanted[runs == run]) for run in range(runs.max(initial=-1) + 1)
+        ]
+        for row, run in zip(chosen, runs, strict=True):
+            picture = next(streams[run], None)
+            if picture is None:
+                raise TrueupError(
+                    f"{self.path} ends before picture {row} of {len(self)}.",
+                    fix="`trueup episodes validate` lists everything that is wrong with a dataset.",
+                )
+            yield picture
+
+    @property
+    def file_times_s(self) -> np.ndarray:
+        """(k,) where each picture stands in the file."""
+        places = np.arange(len(self)) if self.places is None else self.places
+        if self.rate_hz is None:
+            return self.begin_s + self.time_s - self.time_s[0]
+        return self.begin_s + places / self.rate_hz
+
+    def _sides(self) -> tuple[int, int]:
+        if self.frames is not None:
+            return self.frames.shape[1], self.frames.shape[2]
+        if self.size is not None:
+            return self.size
+        picture = next(self.pictures([0]))
+        return picture.shape[0], picture.shape[1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,3 +209,14 @@ class Episode:
         if not times:
             return 0.0
         return float(max(t[-1] for t in times) - min(t[0] for t in times))
+
+
+def _rising(values: np.ndarray) -> np.ndarray:
+    """(k,) a number for each value, so that those with the same number rise: as few as can be."""
+    last: list[float] = []
+    runs = np.zeros(len(values), int)
+    for i, value in enumerate(values):
+        run = next((r for r, end in enumerate(last) if end <= value), len(last))
+        last[run : run + 1] = [value]
+        runs[i] = run
+    return runs

@@ -1,0 +1,1 @@
+"""How a dataset lies on disk: LeRobotDataset v3.0, with what LeRobot has no place for beside it."""
