@@ -7,10 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from trueup.evaluate import interface_of
 from trueup.policies import Contract, Interface, Layer, Policy, Provenance, network_bytes
 from trueup.space import Space
-from trueup.worlds import World
+from trueup.worlds import World, interface_of
 
 _PROVENANCE = Provenance(
     created="2026-01-01",

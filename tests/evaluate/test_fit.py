@@ -10,9 +10,9 @@ import pytest
 from tests.evaluate.pilots import constant
 from tests.worlds.pendulum import MJCF, Pendulum, damping
 from trueup.errors import TrueupError
-from trueup.evaluate import compared, evaluate, interface_of, piloted, trials
+from trueup.evaluate import compared, evaluate, piloted, trials
 from trueup.policies import Feature, Policy
-from trueup.worlds import get
+from trueup.worlds import get, interface_of
 
 WORLD = Pendulum(damping(), mjcf=MJCF.replace('kp="20"', 'kp="20" ctrlrange="-2 2"'))
 

@@ -11,7 +11,6 @@ from trueup.evaluate.draws import trials as trials
 from trueup.evaluate.evaluation import Evaluation as Evaluation
 from trueup.evaluate.evaluation import Failure as Failure
 from trueup.evaluate.fit import check_fit as check_fit
-from trueup.evaluate.fit import interface_of as interface_of
 from trueup.evaluate.fit import piloted as piloted
 from trueup.evaluate.play import Begin as Begin
 from trueup.evaluate.play import evaluate as evaluate

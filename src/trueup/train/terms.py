@@ -5,10 +5,9 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from trueup.evaluate import interface_of
 from trueup.policies import Contract
 from trueup.space import Space
-from trueup.worlds import World
+from trueup.worlds import World, interface_of
 
 _LEAD_SHARE = 0.05  # of a command's range, where nothing else says how far a servo can pull
 _LEAD_RAD = 0.2

@@ -3,6 +3,8 @@
 from trueup.worlds.compiled import Compiled as Compiled
 from trueup.worlds.compiled import FieldCollision as FieldCollision
 from trueup.worlds.compiled import Numbers as Numbers
+from trueup.worlds.interface import columns_of as columns_of
+from trueup.worlds.interface import interface_of as interface_of
 from trueup.worlds.registry import get as get
 from trueup.worlds.registry import names as names
 from trueup.worlds.registry import register as register
