@@ -50,7 +50,7 @@ class Settings:
         seed: Same seed, same policy.
     """
 
-    worlds: int = 512
+    worlds: int = 256
     horizon: int = 24
     steps: int = 4_000_000
     history: int = 2
@@ -61,7 +61,7 @@ class Settings:
     learning_rate: float = 1e-3
     kl: float = 0.03
     kl_done: float = 0.012
-    epochs: int = 4
+    epochs: int = 5
     minibatches: int = 4
     entropy: float = 0.003
     exploration: float = 0.6
@@ -69,10 +69,10 @@ class Settings:
     bonus: float = 2.0
     smoothness: float = 0.005
     loss: float = 5.0
-    check_every: int = 16
+    check_every: int = 32
     check_episodes: int = 256
     confirm_episodes: int = 1000
-    keep_every: int = 80
+    keep_every: int = 160
     target: float = 0.9
     target_nominal: float = 0.97
     seed: int = 0
