@@ -66,6 +66,11 @@ class Pace:
         return now
 
     @property
+    def late_s(self) -> float:
+        """How long after its due time the last turn began."""
+        return self._late[-1] if self._late else 0.0
+
+    @property
     def timing(self) -> Timing:
         """How the rate was kept so far."""
         return Timing(

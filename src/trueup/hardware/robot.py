@@ -27,6 +27,7 @@ class Robot(ABC):
 
     Attributes:
         name: What to call it in messages, e.g. `SO-101 on /dev/ttyACM0`.
+        kind: What it is in one word, for the origin of recordings: `rehearsal`, `so101`.
         real: Whether matter moves. Nothing of trueup enables a real robot without being told to.
         n: How many bodies.
         interface: What it observes and takes, with units, limits and rate.
@@ -35,6 +36,7 @@ class Robot(ABC):
     """
 
     name: str
+    kind: str = "robot"
     real: bool
     n: int
     interface: Interface
