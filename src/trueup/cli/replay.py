@@ -16,6 +16,7 @@ from trueup.cli.files import check_distinct, writable_folder, write_text
 from trueup.cli.options import Count, File, Machine, OneWorld, Row, Seconds
 from trueup.episodes import Dataset, Episode
 from trueup.errors import TrueupError
+from trueup.identify import Estimate
 from trueup.replay import (
     Replay,
     Summary,
@@ -52,7 +53,7 @@ class ReplayEpisodes(Machine):
     point: File = None
     """At this point: a JSON object of parameter names and values; nominal by default."""
     estimate: File = None
-    """At the middle of what this file believes: a space with priors, or a point."""
+    """At the middle of what this file believes: an estimate, a space with priors, or a point."""
     episode: Row = None
     """Only episode I of the dataset."""
     window: Seconds = None
@@ -129,6 +130,8 @@ class ReplayEpisodes(Machine):
             space = Space.load(file)
             middle = space.from_uniform(np.full((1, len(space)), 0.5))
             return middle[0]
+        if isinstance(data, dict) and data.get("format") == "trueup/estimate":
+            return Estimate.from_json(data, str(file)).point
         try:
             return Point.load(file)
         except TrueupError as error:

@@ -1,0 +1,130 @@
+"""`trueup identify`: what the robot really is, from recordings."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from tyro.conf import Positional, arg
+
+from trueup.cli import show
+from trueup.cli.files import check_distinct, writable_folder
+from trueup.cli.options import Count, Machine, OneWorld, Patterns, Seconds
+from trueup.episodes import Dataset, Episode
+from trueup.errors import TrueupError
+from trueup.identify import Estimate, identify
+from trueup.replay import panels_of, replayed, save_drawing
+from trueup.space import Point
+from trueup.worlds import World
+
+_USUAL = ("actuation/*/kp", "actuation/*/damping", "actuation/*/frictionloss", "latency")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Identify(Machine):
+    """Fit parameters of a world to recordings, and say how sure.
+
+    A third of the recordings is kept out of the fit and judges it.
+
+    trueup identify recordings --world so101/arm --select 'actuation/*/kp' --out identified
+    """
+
+    episodes: Annotated[Positional[Path], arg(metavar="EPISODES")]
+    """The folder of a dataset, as `trueup record` and `trueup episodes import` write it."""
+    world: Annotated[str | None, arg(metavar="WORLD")] = None
+    """Where to replay them; by default the world that they say they come from."""
+    select: Patterns = _USUAL
+    """The parameters to fit; by default stiffness, damping, friction and delays."""
+    window: Seconds = None
+    """Begin anew at the measured state after each S seconds, where open loop drifts away."""
+    out: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """Write estimate.json, and pictures of simulated over measured, before and after."""
+    threads: Count = 0
+    """CPU threads; 0 takes all. Results do not depend on it."""
+
+    def run(self) -> None:
+        """Fit, then tell."""
+        if self.out:
+            check_distinct(read={"EPISODES": self.episodes}, written={"--out": self.out})
+            writable_folder(self.out)
+        episodes = list(Dataset.open(self.episodes))
+        world = self._world(episodes)
+        space = world.catalogue.select(*self.select)
+        estimate = identify(
+            world,
+            episodes,
+            space,
+            window_s=self.window,
+            threads=self.threads,
+            on_progress=None if self.json else lambda line: print(line, file=sys.stderr),
+        )
+        if self.out:
+            estimate.save(self.out / "estimate.json")
+            self._draw(self.out, world, episodes[-1], estimate)
+        if self.json:
+            show.print_json(estimate.to_json())
+        else:
+            _print(estimate, any(e.origin.get("real") for e in episodes))
+
+    # --------------------------------------------------------------------------------------------
+
+    def _world(self, episodes: list[Episode]) -> World:
+        if not episodes:
+            raise TrueupError(f"{self.episodes} has no episodes yet.", fix="Record some first.")
+        name = self.world or episodes[0].origin.get("world")
+        if not isinstance(name, str):
+            raise TrueupError(
+                f"The episodes in {self.episodes} do not say which world they belong to.",
+                fix="Give --world; for motions of a bare SO-101, so101/arm.",
+            )
+        return OneWorld(world=name).opened_world()
+
+    def _draw(self, folder: Path, world: World, episode: Episode, estimate: Estimate) -> None:
+        for name, point in (("before", Point({})), ("after", estimate.point)):
+            replay = replayed(world, [episode], point, window_s=self.window, threads=self.threads)
+            save_drawing(
+                panels_of(episode, replay.tracks[0], ["joint_position"]),
+                folder / f"{name}.png",
+                title=f"{world.name} over the last recording, {name} identification",
+            )
+
+
+def _print(estimate: Estimate, real: bool) -> None:
+    out = show.console()
+    rows = show.table(
+        "parameter",
+        "before",
+        "after",
+        "90 % interval",
+        "unit",
+        "verdict",
+        right=("before", "after"),
+    )
+    for f in estimate.findings:
+        interval = f"{show.number(f.low)} … {show.number(f.high)}"
+        rows.add_row(
+            f.name,
+            show.number(f.before),
+            show.number(f.value),
+            interval,
+            show.unit(f.unit),
+            f.verdict,
+        )
+    out.print(rows)
+    out.print()
+    for name, misfit in (("fitted", estimate.fitted), ("kept out", estimate.held)):
+        before, after = (_all(getattr(misfit, side)) for side in ("before", "after"))
+        out.print(
+            f"{name}: {misfit.episodes} recordings, {before:.4f} rad off before, {after:.4f} after"
+        )
+    for line in (*estimate.unseen, *estimate.notes):
+        out.print(line)
+    if not real:
+        out.print("sim-to-sim: no real robot took part")
+
+
+def _all(sizes: Any) -> float:
+    return float(np.sqrt(np.mean(np.square(list(sizes.values())))))

@@ -1,0 +1,201 @@
+"""What identification returns: a posterior over a space, and what it rests on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueup.errors import TrueupError
+from trueup.files import whole
+from trueup.space import Joint, JointNormal, Point, Prior, Space
+
+FORMAT, VERSION = "trueup/estimate", 1
+PINNED, VAGUE = 0.3, 0.8  # of the prior's spread: what is pinned, and what is not told at all
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One parameter after the fit.
+
+    Attributes:
+        name: Which.
+        unit: Of the numbers.
+        value: The best one.
+        low: Lower end of its 90 % interval.
+        high: Upper end.
+        before: What the model had.
+        left: Its spread as a share of what was believed before.
+    """
+
+    name: str
+    unit: str
+    value: float
+    low: float
+    high: float
+    before: float
+    left: float
+
+    @property
+    def verdict(self) -> str:
+        """`pinned`, `partly` or `not told`."""
+        return "pinned" if self.left < PINNED else "partly" if self.left < VAGUE else "not told"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Misfit:
+    """How far simulated and measured lie apart in some episodes, in the signals' own units.
+
+    Attributes:
+        episodes: How many.
+        before: Root mean square by column, at nominal.
+        after: The same, at the estimate.
+    """
+
+    episodes: int
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A posterior over a space. `Space.narrowed` takes it: posterior in, randomization out.
+
+    Attributes:
+        world: The world's name.
+        belief: Mean and covariance, in the parameters' own scales.
+        findings: Every parameter that was fitted.
+        unseen: Sentences: what the data cannot tell.
+        fitted: The misfit of what was fitted.
+        held: The misfit of what was kept out of the fit.
+        noise: Standard deviation of what no parameter explains, by column.
+        notes: Sentences about the data: what was left out and why.
+        made: How it was made, as JSON.
+    """
+
+    world: str
+    belief: JointNormal
+    findings: tuple[Finding, ...]
+    unseen: tuple[str, ...]
+    fitted: Misfit
+    held: Misfit
+    noise: Mapping[str, float]
+    notes: tuple[str, ...] = ()
+    made: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def point(self) -> Point:
+        """The best point."""
+        return Point({finding.name: finding.value for finding in self.findings})
+
+    @property
+    def priors(self) -> Mapping[str, Prior]:
+        """Nothing is believed of one parameter alone: see `joints`."""
+        return {}
+
+    @property
+    def joints(self) -> Sequence[Joint]:
+        """The posterior, correlations included."""
+        return (self.belief,)
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON object that `from_json` turns back into an equal estimate."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "world": self.world,
+            "belief": self.belief.to_json(),
+            "findings": [vars(finding) | {"verdict": finding.verdict} for finding in self.findings],
+            "unseen": list(self.unseen),
+            "fitted": vars(self.fitted),
+            "held": vars(self.held),
+            "noise": dict(self.noise),
+            "notes": list(self.notes),
+            "made": dict(self.made),
+        }
+
+    @staticmethod
+    def from_json(data: Any, where: str = "the estimate") -> Estimate:
+        """The estimate that `to_json` described."""
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise TrueupError(
+                f"{where} is not an estimate.", fix="`trueup identify` writes one as estimate.json."
+            )
+        if data.get("version") != VERSION:
+            raise TrueupError(
+                f"{where} has version {data.get('version')}, and this trueup reads {VERSION}.",
+                fix="Identify again, or use the trueup that wrote it.",
+            )
+        try:
+            belief = Joint.from_json(data["belief"])
+            assert isinstance(belief, JointNormal)
+            keys = ("name", "unit", "value", "low", "high", "before", "left")
+            return Estimate(
+                world=data["world"],
+                belief=belief,
+                findings=tuple(Finding(**{k: row[k] for k in keys}) for row in data["findings"]),
+                unseen=tuple(data["unseen"]),
+                fitted=Misfit(**data["fitted"]),
+                held=Misfit(**data["held"]),
+                noise=data["noise"],
+                notes=tuple(data["notes"]),
+                made=data["made"],
+            )
+        except (KeyError, TypeError, AssertionError, ValueError) as error:
+            raise TrueupError(
+                f"{where} is damaged: {type(error).__name__} {error}.", fix="Identify again."
+            ) from error
+
+    def save(self, path: Path | str) -> None:
+        """Write as JSON."""
+        with whole(path) as partial:
+            partial.write_text(json.dumps(self.to_json(), indent=1) + "\n", encoding="utf-8")
+
+    @staticmethod
+    def load(path: Path | str) -> Estimate:
+        """Read what `save` wrote."""
+        path = Path(path)
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise TrueupError(
+                f"{path} could not be read: {error.strerror or error}.",
+                fix="`trueup identify` writes an estimate.json into its --out folder.",
+            ) from error
+        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            raise TrueupError(f"{path} is not JSON: {error}.", fix="Identify again.") from error
+        return Estimate.from_json(data, str(path))
+
+
+def belief_of(space: Space, u: np.ndarray, covariance: np.ndarray) -> JointNormal:
+    """A normal in the unit cube as one in the parameters' scales."""
+    lows = np.array([np.log(p.low) if p.scale == "log" else p.low for p in space])
+    highs = np.array([np.log(p.high) if p.scale == "log" else p.high for p in space])
+    width = highs - lows
+    return JointNormal(space.names, lows + u * width, covariance * np.outer(width, width))
+
+
+def findings_of(
+    space: Space, u: np.ndarray, covariance: np.ndarray, left: np.ndarray
+) -> tuple[Finding, ...]:
+    """Each parameter in its own unit."""
+    reach = 1.645 * np.sqrt(np.diag(covariance))
+    found = []
+    for i, p in enumerate(space):
+        low, value, high = p.decode(np.clip([u[i] - reach[i], u[i], u[i] + reach[i]], 0.0, 1.0))
+        found.append(
+            Finding(
+                name=p.name,
+                unit=p.unit,
+                value=float(value),
+                low=float(low),
+                high=float(high),
+                before=p.nominal,
+                left=float(left[i]),
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,143 @@
+"""What a fit makes small: simulated less measured, at many points at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.episodes import Episode
+from trueup.errors import TrueupError
+from trueup.replay import Replayer
+from trueup.space import Space
+from trueup.worlds import World
+
+_STEP = 0.01  # of a finite difference, as a share of the way between a parameter's bounds
+_NOTHING = 0.03  # influence below this share of a parameter's largest is left out on the way
+
+
+@dataclass(frozen=True, kw_only=True)
+class Residual:
+    """Simulated less measured, at p points.
+
+    Attributes:
+        values: (p, N) in units of each column's noise.
+        column: (N,) which column of the signals each belongs to.
+        episode: (N,) which episode.
+    """
+
+    values: np.ndarray
+    column: np.ndarray
+    episode: np.ndarray
+
+
+class Problem:
+    """Episodes against a world in which some parameters are free.
+
+    Args:
+        world: Where the episodes are replayed.
+        episodes: What was measured.
+        space: The free parameters.
+        signals: What to compare.
+        window_s: Begin anew at the measured state after each so many seconds; open loop by default.
+        threads: CPU threads; 0 takes all.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        episodes: Sequence[Episode],
+        space: Space,
+        *,
+        signals: Sequence[str] = ("joint_position",),
+        window_s: float | None = None,
+        threads: int = 0,
+    ) -> None:
+        if not len(space):
+            raise TrueupError("Nothing is free to be fitted.", fix="Select at least one parameter.")
+        self.space, self.signals = space, tuple(signals)
+        self._replayer = Replayer(
+            world, episodes, space, window_s=window_s, signals=signals, threads=threads
+        )
+        self.columns: tuple[str, ...] = ()
+        self.scale: np.ndarray = np.ones(0)
+        self.steps = _steps(space, self._replayer.compiled.model.opt.timestep)
+        self._groups: list[np.ndarray] | None = None
+        self._reaches: np.ndarray | None = None
+
+    def residual(self, u: np.ndarray) -> Residual:
+        """At points (p, d) of the unit cube."""
+        replay = self._replayer(self.space.decode(np.clip(u, 0.0, 1.0)))
+        values, column, episode, names = [], [], [], {}
+        for e, tracks in enumerate(replay.tracks):
+            for signal, track in tracks.items():
+                known = np.isfinite(track.measured)
+                for j, name in enumerate(track.names):
+                    number = names.setdefault((signal, name), len(names))
+                    rows = known[:, j]
+                    values.append(track.residual[:, rows, j])
+                    column.append(np.full(int(rows.sum()), number))
+                    episode.append(np.full(int(rows.sum()), e))
+        self.columns = tuple(f"{signal}/{name}" for signal, name in names)
+        if len(self.scale) != len(names):
+            self.scale = np.ones(len(names))
+        columns = np.concatenate(column)
+        # a world that broke down is as bad as can be, but finite
+        flat = np.nan_to_num(np.concatenate(values, axis=1), nan=1e3, posinf=1e3, neginf=-1e3)
+        return Residual(
+            values=flat / self.scale[columns], column=columns, episode=np.concatenate(episode)
+        )
+
+    def jacobian(self, u: np.ndarray, *, exact: bool = False) -> tuple[Residual, np.ndarray]:
+        """The residual at one point (d,), and its slope (N, d) along the unit cube.
+
+        Parameters that act on different columns are moved together, so that a robot with many
+        similar joints costs as many replays as one joint has parameters. Who acts where is found
+        out the first time, by moving each alone. `exact` does so again, and leaves out nothing.
+        """
+        alone = [np.array([i]) for i in range(len(self.space))]
+        groups = alone if exact else self._groups or alone
+        steps = np.where(u + self.steps > 1.0, -self.steps, self.steps)
+        rows = [u]
+        for group in groups:
+            moved = u.copy()
+            moved[group] += steps[group]
+            rows.append(moved)
+        found = self.residual(np.array(rows))
+        slopes = np.zeros((found.values.shape[1], len(u)))
+        for group, values in zip(groups, found.values[1:], strict=True):
+            change = values - found.values[0]
+            for i in group:
+                mine = slice(None)
+                if self._reaches is not None and len(group) > 1:
+                    mine = self._reaches[i][found.column]
+                slopes[mine, i] = change[mine] / steps[i]
+        if self._groups is None:
+            self._group(slopes, found.column)
+        here = Residual(values=found.values[:1], column=found.column, episode=found.episode)
+        return here, slopes
+
+    def _group(self, slopes: np.ndarray, column: np.ndarray) -> None:
+        """Which parameters act on disjoint columns, and may so be moved together."""
+        power = np.stack(
+            [np.sqrt((slopes[column == c] ** 2).mean(axis=0)) for c in range(len(self.columns))],
+            axis=1,
+        )
+        reaches = power > _NOTHING * np.maximum(power.max(axis=1, keepdims=True), 1e-12)
+        groups: list[list[int]] = []
+        for i in np.argsort(-reaches.sum(axis=1), kind="stable"):
+            for group in groups:
+                if not (reaches[group].any(axis=0) & reaches[i]).any():
+                    group.append(int(i))
+                    break
+            else:
+                groups.append([int(i)])
+        self._groups = [np.array(group) for group in groups]
+        self._reaches = reaches
+
+
+def _steps(space: Space, timestep_s: float) -> np.ndarray:
+    """(d,) how far each parameter is moved for a slope; a delay by more than a physics step."""
+    least = [1.2 * timestep_s / (p.high - p.low) if p.unit == "s" else 0.0 for p in space]
+    return np.maximum(np.array(least), _STEP)
