@@ -53,6 +53,7 @@ class Run:
         guard: What every command passes through.
         control: What the operator asks.
         labels: Words for the episodes.
+        world: The name of the world it was planned in.
         on_turn: Called after each turn with the time of the plan, and whether it stands still.
         ended: Why it ended before its time; empty where it did not.
         failed: The error that ended it, to be raised once its episodes are kept.
@@ -63,6 +64,7 @@ class Run:
     guard: Guard
     control: Control
     labels: Mapping[str, str] = field(default_factory=dict)
+    world: str = ""
     on_turn: Callable[[float, bool], None] = lambda time_s, still: None
     ended: str = ""
     failed: BaseException | None = None
@@ -178,6 +180,7 @@ class Run:
                 "robot": robot.name,
                 "real": robot.real,
                 "result": "real" if robot.real else "sim-to-sim",
+                "world": self.world,
                 "cell": cell,
                 "motion": motion.to_json(),
                 "versions": known,

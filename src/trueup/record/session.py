@@ -94,6 +94,7 @@ class Session:
             plan=plan,
             guard=self.guard,
             control=self.control,
+            world=self.recorder.world.name,
             labels=self.recorder.labels,
             on_turn=lambda time_s, still: self._tell(i, plan, time_s, still),
         )
