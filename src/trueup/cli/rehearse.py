@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
@@ -39,15 +40,32 @@ class Rehearse(Machine):
     """Commands a second; the world's own by default."""
     address: Annotated[str, arg(metavar="ADDRESS")] = ADDRESS
     """Where to wait: tcp:HOST:PORT (port 0 takes any free one) or unix:PATH."""
+    bus: bool = False
+    """Answer as the servo bus of an SO-101 on a pseudo-terminal instead, in real time."""
+    link: Annotated[Path | None, arg(metavar="PATH")] = None
+    """With --bus, a path of your choice that leads to the port."""
     threads: Count = 0
     """CPU threads; 0 takes all. Results do not depend on it."""
 
     def run(self) -> None:
         """List, or serve until stopped."""
+        self._check()
         if self.reality is None:
             self._list()
+        elif self.bus:
+            self._serve_bus(self.reality)
         else:
             self._serve(self.reality)
+
+    def _check(self) -> None:
+        if self.link and not self.bus:
+            raise TrueupError("--link is for a bus, and --bus was not given.", fix="Give --bus.")
+        if self.bus and (self.cells != 1 or self.address != ADDRESS or self.rate is not None):
+            raise TrueupError(
+                "A bus has one arm on its own port, and its driver sets the rate, but --cells, "
+                "--address or --rate was given.",
+                fix="Leave them out, or leave out --bus.",
+            )
 
     def _list(self) -> None:
         from trueup.hardware.reality import read_reality, realities
@@ -83,6 +101,21 @@ class Rehearse(Machine):
                 server.listen(listening)
             except KeyboardInterrupt:
                 pass
+
+    def _serve_bus(self, reality: str) -> None:
+        from trueup.hardware.feetech import Arm, serve_bus
+
+        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+        serve_bus(Arm.rehearsed(reality, self.world), link=self.link, announce=self._tell_port)
+
+    def _tell_port(self, port: str) -> None:
+        if self.json:
+            show.print_json({"cells": 1, "realtime": True, "robot": f"so101:{port}"})
+        else:
+            print("The servo bus of an SO-101, emulated, in real time. Sim-to-sim.")
+            print(f"Connect with  --robot so101:{port}")
+            print("Stop with     Ctrl-C")
+        sys.stdout.flush()
 
     def _tell(self, world: str, rate_hz: float, address: str) -> None:
         if self.json:
