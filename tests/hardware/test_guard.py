@@ -153,7 +153,7 @@ def test_the_hand_stays_out_of_the_table():
     home = np.array([HOME])
     guard.begin(home, 0.0)
     guard.passed(home, seen | {"joint_position": home}, PERIOD)
-    low = home + np.array([[0.0, 1.2, 0.0, -0.6, 0.0, 0.0]])
+    low = home + np.array([[0.0, 1.3, 0.0, -0.6, 0.0, 0.0]])
     depth = place(low)[0, 2]
     assert depth < TABLETOP.low[2]
     with pytest.raises(Stopped, match=rf"The hand is at z = {depth:.3f} m"):
