@@ -74,7 +74,7 @@ class Settings:
     confirm_episodes: int = 1000
     keep_every: int = 160
     target: float = 0.9
-    target_nominal: float = 0.97
+    target_nominal: float = 0.98
     seed: int = 0
 
     def __post_init__(self) -> None:
