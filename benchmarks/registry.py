@@ -19,11 +19,19 @@ ROWS = {
     "training-overhead": "benchmarks.training_overhead",
     "training-peer": "benchmarks.training_peer",
     "evaluate-10k": "benchmarks.evaluate_10k",
+    "replay": "benchmarks.replaying",
+    "second-opinion": "benchmarks.second_opinion",
+    "rehearsal": "benchmarks.rehearsal",
+    "episode-writing": "benchmarks.episodes_write",
+    "episode-kills": "benchmarks.episodes_kills",
+    "bus": "benchmarks.bus",
+    "latency-budget": "benchmarks.latency_budget",
+    "preflight": "benchmarks.preflight",
     "training": "benchmarks.training",
     "curriculum": "benchmarks.curriculum",
 }
 
-LONG = frozenset({"training", "curriculum"})
+LONG = frozenset({"bus", "preflight", "training", "curriculum"})
 """Rows that take longer than all others together: they are measured only when they are named."""
 
 

@@ -88,7 +88,7 @@ def chosen(words: Sequence[str]) -> tuple[Verb, list[str]]:
 
 def _refuse_unknown_second_word(verb: Verb, rest: Sequence[str]) -> None:
     longer = [v.words for v in VERBS if v.words.startswith(f"{verb.words} ")]
-    if longer and rest and not rest[0].startswith("-"):
+    if longer and not verb.usage and rest and not rest[0].startswith("-"):
         name = f"{verb.words} {rest[0]}"
         raise TrueupError(
             f"There is no verb {name!r}.",
