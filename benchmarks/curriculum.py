@@ -2,8 +2,9 @@
 
 Both trainings have the same seed, settings, steps and space, and no early stop: for both, the
 policy after the last step counts, so that none is chosen among several. Uniform draws every point
-from the whole wide space. Automatic begins at a quarter of its width and moves the ends of each range
-by success. Then both play the same episodes at the same points of that space, compared in pairs.
+from the whole wide space. Automatic begins at a quarter of its width and moves the ends of each
+range by success. Then both play the same episodes at the same points of that space, compared in
+pairs.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _WINDOW_S = 1.2
 _MOST = 4  # episodes
 _LEAST_RAD = 0.05  # motion below this says nothing
 _ROUNDS = 7
-_FIRST_S = 0.03
+_FIRST_S, _DONE_S = 0.03, 1e-4  # where the search begins, and the step at which it ends
 _NUDGE_S, _NUDGE = 0.002, 0.03  # of the delay, and of the logarithms of the others
 _NOISE_RAD = 0.004
 _ALIKE = 5.0  # neighbouring errors are alike, and count as this many times fewer
@@ -99,6 +99,8 @@ class _Fit:
             theta = theta - np.clip(step, *_strides(len(step)))
             theta[0] = np.clip(theta[0], 0.0, self.longest_s)
             theta[1:] = np.clip(theta[1:], -3.0 * self.spread, 3.0 * self.spread)
+            if abs(step[0]) < _DONE_S:
+                break
         error, slope = self._around(theta)
         weights = _weights(error)
         misfit = float(np.sqrt(np.average(error**2, weights=weights)))

@@ -181,7 +181,7 @@ class _Check:
         self.measured["weight"] = weights
         self._tell_unreached(plan)
         busy_s = np.array(self.exerciser.observe_s) + np.array(self.exerciser.act_s)
-        yield from judge.timed(self.exerciser.pace.timing, busy_s, done)
+        yield from judge.timed(self.exerciser.timing, busy_s, done)
 
     def _tell_unreached(self, plan: list[Sweep]) -> None:
         for joint, name in enumerate(self.interface.commands):
@@ -230,7 +230,6 @@ class _Check:
         box = TABLETOP if place else None
         limits = Limits.of(self.interface, speed=2.0 * TRAVEL_SPEED, error=ASTRAY_RAD, box=box)
         guard = Guard(limits, self.interface, place=place)
-        guard.begin(self.robot.hold, self.robot.clock.now_s())
         return Exerciser(self.robot, guard, self._on_turn)
 
     def _inside(self, pose: np.ndarray) -> np.ndarray:
@@ -245,4 +244,5 @@ def hand(world: World) -> ForwardKinematics | None:
     """Where the hand is in the nominal world; none where the model has no `tcp`."""
     model = world.model
     names = [model.site(i).name for i in range(model.nsite)]
-    return ForwardKinematics(model, "tcp", world.commands) if "tcp" in names else None
+    joints = tuple(model.joint(int(j)).name for j in model.actuator_trnid[:, 0])
+    return ForwardKinematics(model, "tcp", joints) if "tcp" in names else None

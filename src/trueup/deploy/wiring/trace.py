@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.hardware import Guard, Pace, Robot, Stopped
+from trueup.hardware import Guard, Pace, Robot, Stopped, Timing
 
 ASTRAY_RAD = 0.6
 """A joint this far from where it was told to be does something else."""
@@ -53,35 +53,51 @@ class Exerciser:
 
     Args:
         robot: Connected and enabled.
-        guard: What every command passes through; begun.
+        guard: What every command passes through.
         on_turn: Called after each turn, for progress and the operator's keys.
     """
 
     def __init__(self, robot: Robot, guard: Guard, on_turn: Callable[[], None]) -> None:
         self.robot, self.guard, self._on_turn = robot, guard, on_turn
-        self.pace = Pace(robot.clock, robot.interface.period_s)
+        self._paces: list[Pace] = []
         self.observe_s: list[float] = []
         self.act_s: list[float] = []
         self._measured = robot.interface.measured or ""
 
     def play(self, commands: np.ndarray) -> Trace:
         """Send commands (k, nu), one a turn, to all bodies alike."""
-        turns = [self._turn(command) for command in commands]
-        return _gathered(turns)
+        self._begin()
+        return _gathered([self._turn(command) for command in commands])
 
     def settled(self, command: np.ndarray) -> Trace:
         """Send one command (nu,) until the joints have come to rest, or for a few seconds."""
         period_s = self.robot.interface.period_s
         window, turns = max(2, round(_STILL_S / period_s)), []
+        self._begin()
         for _ in range(round(_LONGEST_S / period_s)):
             turns.append(self._turn(command))
             if len(turns) >= window and _still(np.stack([t[2] for t in turns[-window:]])):
                 break
         return _gathered(turns[-window:])
 
+    @property
+    def timing(self) -> Timing:
+        """How the rate was kept in all motions so far; thinking in between does not count."""
+        parts = [pace.timing for pace in self._paces]
+        return Timing(
+            period_s=self.robot.interface.period_s,
+            began_s=np.concatenate([part.began_s for part in parts]),
+            late_s=np.concatenate([part.late_s for part in parts]),
+        )
+
+    def _begin(self) -> None:
+        clock = self.robot.clock
+        self._paces.append(Pace(clock, self.robot.interface.period_s))
+        self.guard.begin(self.robot.hold, clock.now_s())
+
     def _turn(self, command: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray | None]:
         robot, clock = self.robot, self.robot.clock
-        began_s = self.pace.wait()
+        began_s = self._paces[-1].wait()
         observation = robot.observe()
         seen_s = clock.now_s()
         position = observation[self._measured]
