@@ -70,6 +70,7 @@ def test_moving_parameters_together_gives_nearly_the_same_slopes():
     u = space.encode(space.nominal())[0]
     _, alone = problem.jacobian(u)
     _, together = problem.jacobian(u)
+    assert problem._groups is not None
     assert len(problem._groups) < len(space)
     assert np.abs(alone - together).max() < 0.1 * np.abs(alone).max()
 
