@@ -92,7 +92,7 @@ class Rehearse(Machine):
             period_s=None if self.rate is None else _period_s(self.rate),
             threads=self.threads,
         )
-        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+        _end_when_told()
         with door(self.address) as (listening, address):
             try:
                 cells = opened(orders)
@@ -105,7 +105,7 @@ class Rehearse(Machine):
     def _serve_bus(self, reality: str) -> None:
         from trueup.hardware.feetech import Arm, serve_bus
 
-        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
+        _end_when_told()
         serve_bus(Arm.rehearsed(reality, self.world), link=self.link, announce=self._tell_port)
 
     def _tell_port(self, port: str) -> None:
@@ -128,6 +128,12 @@ class Rehearse(Machine):
             print(f"Connect with  --robot {address}")
             print("Stop with     Ctrl-C")
         sys.stdout.flush()  # whoever reads it through a pipe waits for it
+
+
+def _end_when_told() -> None:
+    """Let Ctrl-C and a plain kill end it tidily, also where a shell began it in the background."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
 
 
 def _period_s(rate_hz: float) -> float:
