@@ -47,7 +47,7 @@ def test_the_table_is_for_people(capsys):
         "latency  When does a command act",
         "latency/action_delay",
         "8 points of so101/lift by the plan automatic.",
-        "7 parameters at 10 % of full width on average",
+        "7 parameters at 25 % of full width on average",
         "it moves during training",
     ):
         assert words in text

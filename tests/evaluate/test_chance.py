@@ -56,3 +56,11 @@ def test_intervals_cover_what_they_promise(method, least, most):
 def test_what_is_no_interval_is_refused(options, words):
     with pytest.raises(TrueupError, match=words):
         share_interval(1, 2, **options)
+
+
+@pytest.mark.parametrize("n", [1, 7, 256, 1000, 10_000])
+def test_an_interval_holds_what_was_seen_however_numbers_are_rounded(n):
+    for successes in {0, 1, n // 2, n - 1, n}:
+        for interval in (wilson, jeffreys, exact):
+            low, high = interval(successes, n)
+            assert low <= successes / n <= high

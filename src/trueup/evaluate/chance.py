@@ -21,7 +21,8 @@ def wilson(successes: int, n: int, confidence: float = 0.95) -> tuple[float, flo
     share, square = successes / n, z * z
     centre = (share + square / (2 * n)) / (1 + square / n)
     half = z * math.sqrt(share * (1 - share) / n + square / (4 * n * n)) / (1 + square / n)
-    return max(0.0, centre - half), min(1.0, centre + half)
+    # rounding must not put what was seen outside: at 0 of 1,000 the lower end was 2e-19
+    return min(share, max(0.0, centre - half)), max(share, min(1.0, centre + half))
 
 
 def jeffreys(successes: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
