@@ -1,6 +1,7 @@
 """What every test may rely on: offscreen drawing, real recordings, repeatable examples."""
 
 import os
+import signal
 import subprocess
 import sys
 from functools import cache
@@ -14,6 +15,9 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
+
+# A shell lets what it starts in the background ignore Ctrl-C, and so would all that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples on every run, so that a failure is always somebody's change.
 # `pytest --hypothesis-profile=default` looks for new ones.
