@@ -103,7 +103,8 @@ def test_a_push_that_ends_in_time_is_forgotten():
     guard = guarded(force=2.0)
     for k in range(200):
         force = (2.5, 0.0) if k % 20 else (0.0, 0.0)  # 0.76 s at a time
-        guard.passed(np.array([[0.0, 0.2]]), reading(force=force), PERIOD * (k + 1))
+        passed = guard.passed(np.array([[0.0, 0.2]]), reading(force=force), PERIOD * (k + 1))
+        assert np.isfinite(passed).all()  # and it was not stopped
 
 
 def test_a_joint_that_stays_behind_is_stopped_where_no_force_is_read():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -85,7 +86,12 @@ class MujocoCells(Cells):
         period_s: Time between commands; the world's own by default.
         tick_s: Time that one step takes; the period by default, less for a clock of the wall.
         threads: CPU threads; 0 takes all.
+
+    Attributes:
+        engine: What steps them.
     """
+
+    engine: ClassVar[type[CpuWorlds]] = CpuWorlds
 
     def __init__(
         self,
@@ -106,7 +112,7 @@ class MujocoCells(Cells):
         self._hidden = [e for e in real.effects() if isinstance(e, Hidden)]
         fixed = reality.point(world)
         space = Space(tuple(real.catalogue[name] for name in (*fixed, *self._own(real))))
-        self._worlds = CpuWorlds(Compiled(real, space), n, threads=threads)
+        self._worlds = self.engine(Compiled(real, space), n, threads=threads)
         self._point = np.array([fixed.get(name, space[name].nominal) for name in space.names])
         self._torque = space.index(Torque.name)
         model = self._worlds.compiled.model
