@@ -7,7 +7,9 @@ import pytest
 
 from tests.effects.rigs import GRAVITY, acceleration, run, tabletop, worlds_at
 from trueup.effects import Clutter, Obstacle, Patch, Table
+from trueup.simulate import CpuWorlds
 from trueup.worlds import get
+from trueup.worlds.tabletop import FINGERS
 
 HEIGHT, TILT_X, TILT_Y = (f"environment/table/{name}" for name in ("height", "tilt_x", "tilt_y"))
 SLICK = "0.02 0.02 0.002 0.002 0.002"
@@ -181,3 +183,25 @@ class TestPatch:
         height = trace["truth/place"][-1, :, 2]
         np.testing.assert_allclose(height[1] - height[0], 0.00025, atol=0.0001)
         np.testing.assert_allclose(trace["truth/turn"][-1, 1], [1, 0, 0, 0], atol=0.01)
+
+
+class TestSurface:
+    def test_a_bowing_arm_comes_to_rest_on_it(self) -> None:
+        heights = (-0.5, 0.02, 0.05)
+        batch = worlds_at(get("so101/arm"), *({"environment/surface/height": h} for h in heights))
+        told = batch.hold
+        told[:, 1] += 0.9
+        for _ in range(150):
+            batch.step(told)
+        tips = np.array([self.lowest(batch, i) for i in range(3)])
+        assert tips[0] < 0.017
+        np.testing.assert_allclose(tips[1:], heights[1:], atol=2e-3)
+
+    def lowest(self, batch: CpuWorlds, i: int) -> float:
+        """Height of the lowest corner of any finger."""
+        model, data = batch.snapshot(i)
+        found = []
+        for name in FINGERS:
+            at, turn = data.geom(name).xpos, data.geom(name).xmat.reshape(3, 3)
+            found.append(at[2] - np.abs(turn[2] * model.geom(name).size).sum())
+        return min(found)

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from tests.effects.rigs import arm, arrived, run, wall
-from trueup.effects import ActionDelay, ControlPeriod, LostCommands, SensorDelay, latency
+from trueup.effects import (
+    ActionDelay,
+    ControlPeriod,
+    JointDelay,
+    LostCommands,
+    SensorDelay,
+    latency,
+)
 
 
 def crossing(time: np.ndarray, x: np.ndarray, level: float) -> float:
@@ -200,3 +207,32 @@ def test_longest_delay_fits_at_the_shortest_step(effect: ActionDelay | SensorDel
     then = np.interp(np.arange(301) - shift, np.arange(301), now)
     first = round(shift) + 5  # a step's jump is blurred between two samples
     np.testing.assert_allclose(late[first:], then[first:], atol=0.03 * np.ptp(now))
+
+
+class TestJointDelay:
+    shared = "latency/action_delay"
+    left, right = "latency/left/delay", "latency/right/delay"
+
+    def test_each_servo_is_late_by_its_own_and_by_what_all_share(self) -> None:
+        points = (
+            {self.shared: 0.0, self.left: 0.0, self.right: 0.0},
+            {self.shared: 0.0, self.left: 0.02, self.right: 0.0},
+            {self.shared: 0.01, self.left: 0.02, self.right: 0.05},
+        )
+        trace = run(wall(ActionDelay(), JointDelay()), *points, steps=100, command=1.0)
+        for side, wanted in (("left", (0, 10, 15)), ("right", (0, 0, 30))):
+            late = np.count_nonzero(arrived(trace, side) < 0.5, axis=0)
+            np.testing.assert_array_equal(late, wanted)
+
+    def test_alone_it_needs_no_shared_delay(self) -> None:
+        points = ({self.left: 0.0, self.right: 0.04}, {self.left: 0.06, self.right: 0.0})
+        trace = run(wall(JointDelay()), *points, steps=100, command=1.0)
+        assert np.count_nonzero(arrived(trace, "left") < 0.5, axis=0).tolist() == [0, 30]
+        assert np.count_nonzero(arrived(trace, "right") < 0.5, axis=0).tolist() == [20, 0]
+
+    def test_jitter_comes_on_top(self) -> None:
+        point = {self.left: 0.02, self.right: 0.0, "latency/action_jitter": 0.01}
+        trace = run(wall(ActionDelay(), JointDelay()), point, steps=400, command=lambda t: t)
+        lag = {s: trace["time"][:-1] - arrived(trace, s) for s in ("left", "right")}
+        assert lag["left"][100:].min() >= 0.02 - 1e-9
+        assert lag["left"][100:].mean() - lag["right"][100:].mean() == pytest.approx(0.02, abs=2e-3)

@@ -12,6 +12,7 @@ import numpy as np
 from trueup.effects import anatomy
 from trueup.effects.effect import Draws, Effect, Filter, Values, Write
 from trueup.effects.field_effect import FieldEffect, Target
+from trueup.effects.friction import LoadFriction, RestFriction
 from trueup.effects.linkage import Backlash, LinkInertia, Stribeck, ZeroOffset
 from trueup.effects.plausible import Between, Factor, UpTo
 from trueup.space import Parameter
@@ -25,6 +26,8 @@ def actuation(*, joints: str = "*") -> tuple[Effect, ...]:
         SupplyVoltage(joints=joints),
         Fade(joints=joints),
         Stribeck(joints=joints),
+        LoadFriction(joints=joints),
+        RestFriction(joints=joints),
         Backlash(joints=joints),
         ZeroOffset(joints=joints),
         LinkInertia(joints=joints),

@@ -4,6 +4,7 @@ An effect declares; it never touches an engine. It may
 
 - edit the spec before it is compiled (a passive joint, a history buffer, a second object),
 - write model fields, once per episode or once per control step (`Write`),
+- let a model field follow the motion, physics step by physics step (`Law`),
 - filter commands, sensor readings or images as arrays with a leading world axis (`Filter`).
 
 Engines on CPU and GPU apply the same declarations.
@@ -54,6 +55,10 @@ class Effect(ABC):
     def writes(self, model: mujoco.MjModel) -> tuple[Write, ...]:
         """Model fields to write at the start of an episode, or at each control step."""
         return ()
+
+    def law(self, model: mujoco.MjModel) -> Law | None:
+        """Numbers of a model field that follow the motion."""
+        return None
 
     def action(self, model: mujoco.MjModel, period_s: float) -> Filter | None:
         """A filter on commands, (n, nu), before they reach the actuators."""
@@ -134,6 +139,40 @@ class Write:
     op: Literal["set", "scale", "add"] = "set"
     each_step: bool = False
     normals: int = 0
+
+
+class Law(ABC):
+    """What the motion adds to some elements of one model field, physics step by physics step.
+
+    For what depends on how the world moves and MuJoCo has no parameter for, such as friction that
+    grows with load. Laws on the same element add up.
+
+    Attributes:
+        field: MuJoCo's name of the field.
+        elements: Flat indices into it.
+        reads: MuJoCo's names of the state that it depends on, e.g. `qvel`.
+    """
+
+    field: str
+    elements: tuple[int, ...]
+    reads: tuple[str, ...] = ()
+
+    @abstractmethod
+    def start(self, p: Values) -> dict[str, np.ndarray]:
+        """What to remember at the start of an episode, parameters included: one row per world."""
+
+    @abstractmethod
+    def apply(
+        self,
+        state: Mapping[str, np.ndarray],
+        memory: dict[str, np.ndarray],
+        step_s: np.ndarray,
+    ) -> np.ndarray:
+        """(n, len(elements)) to add for the next physics step; `memory` is brought up to date.
+
+        Must be zero for worlds at nominal values. `state` is as the last step left it; `step_s` is
+        (n, 1), how long a step lasts.
+        """
 
 
 class Filter(ABC):

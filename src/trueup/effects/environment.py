@@ -70,6 +70,68 @@ class Table(Effect):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Surface(Effect):
+    """A table under an arm that was thought to stand free: how high, how firm, how rough.
+
+    Attributes:
+        touching: Geoms of the arm that may rest on it.
+    """
+
+    optional: ClassVar[bool] = True
+    touching: tuple[str, ...]
+    away: ClassVar[float] = -0.5  # m; where it touches nothing
+
+    def parameters(self, model: mujoco.MjModel) -> tuple[Parameter, ...]:
+        return declared(
+            "environment/surface",
+            (
+                (
+                    "height",
+                    "m",
+                    self.away,
+                    Between(self.away, 0.1, (self.away, 0.0)),
+                    "far below: none; a desk under the foot: about 0",
+                ),
+                ("friction", "1", 0.5, Factor(4.0, 1.5), "plastic on wood 0.3, on rubber 1"),
+            ),
+        )
+
+    def edit(self, spec: mujoco.MjSpec, space: Space) -> None:
+        body = spec.worldbody.add_body(name="surface", pos=[0.0, 0.0, self.away])
+        body.add_geom(
+            name="surface",
+            type=mujoco.mjtGeom.mjGEOM_PLANE,
+            size=[1.0, 1.0, 0.02],
+            contype=0,
+            conaffinity=0,
+            rgba=[0.5, 0.45, 0.4, 1.0],
+        )
+        for other in self.touching:
+            spec.add_pair(
+                name=f"_surface.{other}", geomname1="surface", geomname2=other, **_CONTACT
+            )
+
+    def writes(self, model: mujoco.MjModel) -> tuple[Write, ...]:
+        i = anatomy.identity(model, "geom", "surface")
+        if i < 0:
+            return ()
+        pairs = np.flatnonzero((model.pair_geom1 == i) | (model.pair_geom2 == i))
+        frictions = tuple(int(5 * pair + column) for pair in pairs for column in (0, 1))
+        return (
+            Write(
+                field="body_pos",
+                elements=(anatomy.element(model, "body", "surface", "body_pos", 2),),
+                values=lambda p: p["environment/surface/height"][:, None],
+            ),
+            Write(
+                field="pair_friction",
+                elements=frictions,
+                values=lambda p: p.repeat("environment/surface/friction", len(frictions)),
+            ),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Clutter(Effect):
     """Loose boxes around the workplace: how many, how large, where.
 

@@ -33,6 +33,7 @@ def latency(*, sensors: str = "*") -> tuple[Effect, ...]:
     """All latency effects of a robot whose servos and joint sensors share one bus."""
     return (
         ActionDelay(),
+        JointDelay(),
         SensorDelay(name="latency/encoder_delay", types=_ENCODERS, sensors=sensors),
         SensorDelay(name="latency/current_delay", types=_CURRENTS, sensors=sensors),
         LostCommands(),
@@ -67,24 +68,19 @@ class ActionDelay(Effect):
         )
 
     def edit(self, spec: mujoco.MjSpec, space: Space) -> None:
-        longest = _highest(space, self.delay)
-        longest += 3.0 / _HALF_NORMAL_STD * _highest(space, self.jitter)
-        for actuator in spec.actuators:
-            if actuator.name and not actuator.name.endswith("_lugre"):
-                actuator.nsample = _samples(spec, longest)
-                actuator.interp = _LINEAR
+        _buffer_commands(spec, space)
 
     def writes(self, model: mujoco.MjModel) -> tuple[Write, ...]:
-        # servos only: a device without control inputs has no command to delay
-        elements = tuple(int(i) for i in np.flatnonzero(model.actuator_ctrlnum))
-        step = model.opt.timestep
+        elements, step = _servos(model), model.opt.timestep
+        own = JointDelay.names(model)
 
         def delays(p: Values) -> np.ndarray:
             return _delays(p[self.delay], step, len(elements))
 
         def late(p: Values, draws: Draws, time_s: np.ndarray) -> np.ndarray:
             spread = np.minimum(np.abs(draws.normal[:, 0]), 3.0) / _HALF_NORMAL_STD
-            return _delays(p[self.delay] + p[self.jitter] * spread, step, len(elements))
+            shared = p[self.delay] + p[self.jitter] * spread
+            return _counted(shared[:, None] + _own(p, own), step)
 
         return (
             Write(field="actuator_delay", elements=elements, values=delays),
@@ -92,6 +88,46 @@ class ActionDelay(Effect):
                 field="actuator_delay", elements=elements, values=late, each_step=True, normals=1
             ),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointDelay(Effect):
+    """A delay of each servo's own, on top of what all share.
+
+    A bus asks and tells its servos one after the other, so that the time between a command and the
+    reading that first shows it differs from joint to joint.
+    """
+
+    optional: ClassVar[bool] = True
+
+    @staticmethod
+    def names(model: mujoco.MjModel) -> list[str]:
+        """Its parameters, servo by servo."""
+        joints = [model.joint(int(model.actuator_trnid[i, 0])).name for i in _servos(model)]
+        return [f"latency/{joint}/delay" for joint in joints]
+
+    def parameters(self, model: mujoco.MjModel) -> tuple[Parameter, ...]:
+        return tuple(
+            UpTo(limit=0.06, usual=0.02).parameter(
+                name=name,
+                unit="s",
+                nominal=0.0,
+                source="six servos on one bus: up to a control period between first and last",
+            )
+            for name in self.names(model)
+        )
+
+    def edit(self, spec: mujoco.MjSpec, space: Space) -> None:
+        _buffer_commands(spec, space)
+
+    def writes(self, model: mujoco.MjModel) -> tuple[Write, ...]:
+        step, own = model.opt.timestep, self.names(model)
+
+        def more(p: Values) -> np.ndarray:
+            shared = np.broadcast_to(p.get(ActionDelay.delay, 0.0), (p.n,))[:, None]
+            return _counted(shared + _own(p, own), step) - _counted(shared, step)
+
+        return (Write(field="actuator_delay", elements=_servos(model), values=more, op="add"),)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,8 +283,33 @@ class HeldCommand(Filter):
 
 
 def _delays(delay_s: np.ndarray, step_s: float, k: int) -> np.ndarray:
-    counted = np.where(delay_s < 0.5 * step_s, 0.0, delay_s)
-    return np.repeat(counted[:, None], k, axis=1)
+    return np.repeat(_counted(delay_s, step_s)[:, None], k, axis=1)
+
+
+def _counted(delay_s: np.ndarray, step_s: float) -> np.ndarray:
+    """Delays as MuJoCo can have them."""
+    return np.where(delay_s < 0.5 * step_s, 0.0, delay_s)
+
+
+def _own(p: Values, names: list[str]) -> np.ndarray:
+    """(n, servos) what each servo adds, where that is in the space at all."""
+    return np.stack([np.broadcast_to(p.get(name, 0.0), (p.n,)) for name in names], axis=-1)
+
+
+def _servos(model: mujoco.MjModel) -> tuple[int, ...]:
+    """Actuators that are told something: a device without control inputs has nothing to delay."""
+    return tuple(int(i) for i in np.flatnonzero(model.actuator_ctrlnum))
+
+
+def _buffer_commands(spec: mujoco.MjSpec, space: Space) -> None:
+    """Room for commands as late as they can be."""
+    longest = _highest(space, ActionDelay.delay)
+    longest += 3.0 / _HALF_NORMAL_STD * _highest(space, ActionDelay.jitter)
+    own = [p.high for p in space if p.name.startswith("latency/") and p.name.endswith("/delay")]
+    for actuator in spec.actuators:
+        if actuator.name and not actuator.name.endswith("_lugre"):
+            actuator.nsample = _samples(spec, longest + max(own, default=0.0))
+            actuator.interp = _LINEAR
 
 
 def _samples(spec: mujoco.MjSpec, longest_s: float) -> int:

@@ -31,7 +31,12 @@ class Stage(CpuWorlds):
         states: Of each run, where it starts.
         points: How many points are played at once.
         threads: CPU threads; 0 takes all.
+
+    Attributes:
+        nudges: (p, 2) rad and rad/s by which all servos begin off what was measured, if any.
     """
+
+    nudges: np.ndarray | None = None
 
     def __init__(
         self, compiled: Compiled, score: Score, states: States, *, points: int, threads: int = 0
@@ -130,9 +135,19 @@ class Stage(CpuWorlds):
         self._qpos[rows] = np.where(np.isnan(seen), self._qpos[rows], seen)
         speed = states.qvel[run]
         self._qvel[rows] = np.where(np.isnan(speed), 0.0, speed)
+        self._nudge(rows)
         if states.mocap.shape[1]:
             places, mocap = states.mocap[run], self.batch.bind("mocap_pos")
             mocap[rows] = np.where(np.isnan(places), mocap[rows], places)
+
+    def _nudge(self, rows: np.ndarray) -> None:
+        """Off what was measured, where that is asked for."""
+        if self.nudges is None:
+            return
+        model, off = self.compiled.model, self.nudges[rows // self.score.runs]
+        servos = model.actuator_trnid[model.actuator_ctrlnum > 0, 0]
+        self._qpos[np.ix_(rows, model.jnt_qposadr[servos])] += off[:, :1]
+        self._qvel[np.ix_(rows, model.jnt_dofadr[servos])] += off[:, 1:]
 
     @property
     def _bias(self) -> np.ndarray:
@@ -221,15 +236,23 @@ class Stage(CpuWorlds):
         self, first: int, last: int, rows: np.ndarray, record: str, broken: np.ndarray
     ) -> np.ndarray:
         """(len(rows), last - first, width) what MuJoCo records of each step."""
+        controls = self._controls(first, last, rows)
+        if not self._laws:
+            return self._recorded(controls, rows, record, broken)
         out = np.empty((len(rows), last - first, len(self._late[record])))
+        for k in range(last - first):
+            self._laws.write(self.step_s[:, None])
+            out[:, k : k + 1] = self._recorded(controls[:, k : k + 1], rows, record, broken)
+        return out
+
+    def _recorded(
+        self, controls: np.ndarray, rows: np.ndarray, record: str, broken: np.ndarray
+    ) -> np.ndarray:
+        """(len(rows), steps, width) of steps with these controls (len(rows), steps, nu)."""
+        steps = controls.shape[1]
+        out = np.empty((len(rows), steps, len(self._late[record])))
         try:
-            self.batch.rollout(
-                last - first,
-                self._controls(first, last, rows),
-                record=(record,),
-                ids=rows,
-                out={record: out},
-            )
+            self.batch.rollout(steps, controls, record=(record,), ids=rows, out={record: out})
         except SimulationError as error:
             broken[np.asarray(error.ids, int)] = True
         return out

@@ -9,11 +9,12 @@ import numpy as np
 from mujoco.batch import Batch, SimulationError
 from numpy.typing import ArrayLike
 
-from trueup.effects import Values
+from trueup.effects import Values, anatomy
 from trueup.errors import TrueupError
 from trueup.simulate.chain import Chain
 from trueup.simulate.contract import Divergence, Step, Worlds
 from trueup.simulate.history import History
+from trueup.simulate.laws import Laws
 from trueup.space import Point, Points
 from trueup.streams import Streams
 from trueup.worlds import Compiled, Numbers, Readings, Scene, Signal, sensor_slots
@@ -56,6 +57,7 @@ class CpuWorlds(Worlds):
             name: self._fields[name][:, elements]
             for name, elements in compiled.step_elements.items()
         }
+        self._laws = Laws(compiled.laws, self.batch, self._values, self._fields)
         self._field_streams = Streams(self.seeds, salt=_FIELDS)
         self._slots = sensor_slots(model)
         self._history = History(model)
@@ -91,7 +93,9 @@ class CpuWorlds(Worlds):
         self.points[rows], self.seeds[rows] = points.values, seeds
         self._alive[rows], self._held_s[rows], self._age[rows] = True, 0.0, 0
         p = self._values.take(rows)
+        self._laws.restore(rows)
         self._write(rows, self.compiled.numbers(p))
+        self._laws.start(rows, p)
         failed: dict[int, str] = {}
         if self.compiled.needs_set_const:
             failed |= self._failures(self.batch.set_const, rows)
@@ -173,9 +177,7 @@ class CpuWorlds(Worlds):
     def _advance(self) -> None:
         rows = None if self._alive.all() else np.flatnonzero(self._alive)
         before = self._time.copy()
-        failed = self._failures(
-            self.batch.step, rows, nstep=self.compiled.substeps, stage=_VELOCITY
-        )
+        failed = self._stepped(rows)
         fatal = (self._warnings[:, list(_FATAL)] > 0).any(axis=1)
         finite = np.isfinite(self._sensordata).all(axis=1)
         broken = self._alive & (fatal | ~finite)
@@ -184,6 +186,23 @@ class CpuWorlds(Worlds):
             # MuJoCo resets a world that breaks down, its clock included
             self._time[broken] = before[broken] + self.world.control_period_s
             self._end(np.flatnonzero(broken), failed)
+
+    def _stepped(self, rows: np.ndarray | None) -> dict[int, str]:
+        """One control step of physics; step by step where something follows the motion."""
+        steps = self.compiled.substeps
+        if not self._laws:
+            return self._failures(self.batch.step, rows, nstep=steps, stage=_VELOCITY)
+        failed: dict[int, str] = {}
+        for k in range(steps):
+            self._laws.write(self._step_s)
+            stage = _VELOCITY if k == steps - 1 else _NO_STAGE
+            failed |= self._failures(self.batch.step, rows, nstep=1, stage=stage)
+        return failed
+
+    @property
+    def _step_s(self) -> np.ndarray:
+        """(n, 1) how long a physics step lasts in each world."""
+        return self._field("opt.timestep")[:, :1]
 
     def _end(self, rows: np.ndarray, errors: Mapping[int, str]) -> None:
         """Take broken worlds out of the batch, and say which they were."""
@@ -308,8 +327,8 @@ class CpuWorlds(Worlds):
         """A model field in every world, (n, size), whether it differs between them or not."""
         if name in self._fields:
             return self._fields[name]
-        value = np.asarray(getattr(self.compiled.model, name)).reshape(1, -1)
-        return np.broadcast_to(value, (self.n, value.shape[1]))
+        value = anatomy.default(self.compiled.model, name)
+        return np.broadcast_to(value, (self.n, len(value)))
 
     def _points(self, points: Points | Point, n: int) -> Points:
         points = self.space.points(points, n) if isinstance(points, Point) else points

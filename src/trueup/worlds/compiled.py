@@ -11,7 +11,7 @@ import mujoco
 import numpy as np
 from mujoco.batch import MODEL_FIELDS
 
-from trueup.effects import Draws, Effect, Filter, Values, Write, anatomy
+from trueup.effects import Draws, Effect, Filter, Law, Values, Write, anatomy
 from trueup.errors import TrueupError
 from trueup.space import Space
 from trueup.worlds.answers import effects_of, spec_of
@@ -80,10 +80,16 @@ class Compiled:
         """What rendered frames pass through, in order."""
         return [f for e in self._effects if (f := e.image(self.model)) is not None]
 
+    @cached_property
+    def laws(self) -> list[Law]:
+        """What follows the motion, physics step by physics step."""
+        return [law for e in self._effects if (law := e.law(self.model)) is not None]
+
     @property
     def fields(self) -> tuple[str, ...]:
         """Model fields that differ between worlds."""
-        return tuple(dict.fromkeys((*self._plans, *self._step_plans)))
+        lawful = (law.field for law in self.laws)
+        return tuple(dict.fromkeys((*self._plans, *self._step_plans, *lawful)))
 
     @property
     def needs_set_const(self) -> bool:

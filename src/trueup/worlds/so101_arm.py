@@ -8,10 +8,18 @@ import mujoco
 import numpy as np
 from array_api_compat import array_namespace
 
-from trueup.effects import Array, Effect, actuation, latency, operator, sensing
+from trueup.effects import Array, Effect, Surface, actuation, latency, operator, sensing
 from trueup.worlds.registry import register
 from trueup.worlds.scene import Readings, Scene
-from trueup.worlds.tabletop import JOINT_SIGNALS, TCP_SIGNAL, TRUE_TCP, near_home, tabletop
+from trueup.worlds.tabletop import (
+    FINGERS,
+    JOINT_SIGNALS,
+    LINKS,
+    TCP_SIGNAL,
+    TRUE_TCP,
+    near_home,
+    tabletop,
+)
 from trueup.worlds.world import World
 
 
@@ -40,7 +48,8 @@ class Arm(World):
         return spec
 
     def effects(self) -> tuple[Effect, ...]:
-        return (*operator(), *latency(), *actuation(), *sensing())
+        surface = Surface(touching=(*FINGERS, *LINKS))
+        return (*operator(), *latency(), *actuation(), *sensing(), surface)
 
     def start(self, scene: Scene) -> Mapping[str, np.ndarray]:
         return near_home(scene.streams)
