@@ -101,7 +101,7 @@ def joint_friction(*, joints: str = "*") -> tuple[Effect, ...]:
             match=joints,
             targets=(Target("dof_armature"),),
             unit="kg·m²",
-            plausible=Factor(limit=4.0, usual=1.2, zero=UpTo(limit=0.05, usual=0.002)),
+            plausible=Factor(limit=20.0, usual=1.2, zero=UpTo(limit=0.05, usual=0.002)),
             source="rotor inertia times 345² (gear ratio of the STS3215); fits give 0.026 to 0.028",
         ),
     )

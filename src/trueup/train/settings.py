@@ -52,7 +52,7 @@ class Settings:
 
     worlds: int = 256
     horizon: int = 24
-    steps: int = 4_000_000
+    steps: int = 6_000_000
     history: int = 2
     hidden: tuple[int, ...] = (128, 128)
     point_inputs: int = 12
