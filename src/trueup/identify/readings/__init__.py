@@ -1,0 +1,1 @@
+"""What the readings of a sensor say by themselves: their steps, their noise at rest, repeats."""

@@ -1,0 +1,73 @@
+"""How often a sensor hands out its last reading again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.ndimage import median_filter, uniform_filter1d
+
+from trueup.episodes import Channel, Episode
+from trueup.evaluate import wilson
+from trueup.identify.allan import Strength
+from trueup.identify.readings.still import nothing
+
+_QUICK = 2.0  # steps of the sensor that a column moves from reading to reading
+_NEIGHBOURS = 9
+_NEARBY = 51
+_LEAST = 100
+_SEEN = 3
+_NEVER, _MOSTLY = 1e-4, 0.8
+
+
+def stale_of(episodes: Sequence[Episode], signal: str, quantum: np.ndarray) -> Strength:
+    """The share of readings that are the ones before, in all columns at once: one packet.
+
+    Only readings count at which some column should have moved by two steps or more.
+    """
+    again, chance, due = 0, 0.0, 0
+    for episode in episodes:
+        if signal in episode.signals and len(episode[signal]) > _NEIGHBOURS:
+            repeated, alike, moves = _repeated(episode[signal], quantum)
+            again += int((repeated & moves).sum())
+            chance += float(alike[moves].sum())
+            due += int(moves.sum())
+    if due < _LEAST:
+        return nothing(
+            "1",
+            f"Only {due} readings were taken while the robot moved fast enough to tell a stale one "
+            "from a true one. Move faster.",
+        )
+    true = max(0, round(again - chance))
+    low, high = wilson(true, due, 0.90)
+    by_chance = f", some {chance:.0f} of them by chance" if chance >= 0.5 else ""
+    return Strength(
+        value=true / due,
+        low=low,
+        high=high,
+        unit="1",
+        seen=low > 0.0 and true >= _SEEN,
+        sentence=f"{again:,} of {due:,} readings in motion are the one before again{by_chance}.",
+    )
+
+
+def _repeated(channel: Channel, quantum: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(m - 1,) each: a reading repeats the one before; how likely by chance; it should have moved.
+
+    By chance, each column repeats as often as it does nearby where the others do not.
+    """
+    change = np.abs(np.diff(np.asarray(channel.values, float), axis=0))
+    same = change == 0.0
+    repeated = same.all(axis=1)
+    fresh = uniform_filter1d((~repeated).astype(float), _NEARBY)
+    alone = uniform_filter1d((same & ~repeated[:, None]).astype(float), _NEARBY, axis=0)
+    alike = (alone / np.maximum(fresh, 1.0 / _NEARBY)[:, None]).prod(axis=1)
+    fair = change.copy()  # a stale reading does not make its neighbourhood look slow
+    before = np.flatnonzero(repeated[:-1])
+    fair[before] = fair[before + 1] = change[before + 1] / 2.0
+    usual = median_filter(fair, size=(_NEIGHBOURS, 1), mode="nearest")
+    least = np.maximum(_QUICK * quantum, 1e-12)
+    # where noise alone makes each reading another one; not at the edges of a rest
+    beside = 7.0 * uniform_filter1d((~repeated).astype(float), 7) - ~repeated
+    noisy = (alike < _NEVER) & (fresh > _MOSTLY) & (beside > 4.5)
+    return repeated, alike, (usual >= least).any(axis=1) | noisy
