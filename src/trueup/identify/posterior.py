@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trueup.identify.problem import Residual
+from trueup.identify.directions import Direction as Direction
+from trueup.identify.directions import unseen_of as unseen_of
+from trueup.identify.problem import Problem, Residual
+from trueup.identify.sampling import Sampled, sampled
+from trueup.identify.sandwich import hanging_together, independent
+from trueup.identify.target import Slopes, Target
+from trueup.identify.target import prior_mean as prior_mean
+from trueup.identify.target import prior_spread as prior_spread
 from trueup.space import Space
 
-_BLOCK = 25  # readings whose errors may hang together
-_UNSEEN = 0.8  # of what was believed before: a direction that is no narrower says nothing
-_SPOKEN = 0.35  # share of a direction from which on a parameter is named
+_ROUNDS = 4
+_SETTLED = 0.1  # nats: a step that gains less than this is none
+_SHARES = np.array([0.25, 0.5, 1.0, 1.5])  # of a Gauss-Newton step, tried at once
+_APART, _RATIO = 0.35, 1.2  # of a standard deviation, and between two: where sampling disagrees
+_FAST = 0.99  # quantile of the speeds of a joint that counts as how fast it moved
 
-
-@dataclass(frozen=True, kw_only=True)
-class Direction:
-    """A way to change parameters together that leaves hardly a trace in the data.
-
-    Attributes:
-        parts: How much of it each parameter is, largest first; only those that matter.
-        left: Its spread as a share of what was believed before.
-    """
-
-    parts: tuple[tuple[str, float], ...]
-    left: float
-
-    def __str__(self) -> str:
-        names = [name for name, _ in self.parts]
-        if len(names) == 1:
-            return (
-                f"These data do not tell {names[0]}: {100 * self.left:.0f} % of its prior is left."
-            )
-        shown = ", ".join(f"{name} {'up' if part > 0 else 'down'}" for name, part in self.parts)
-        return (
-            f"These data cannot tell {_and(names)} apart: moved together ({shown}) they leave "
-            "hardly a trace."
-        )
+Told = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,90 +31,263 @@ class Posterior:
     """What is believed after the fit, in the unit cube.
 
     Attributes:
+        mean: (d,)
         covariance: (d, d)
         shrink: (d,) spread of each parameter as a share of its prior's.
         unseen: Directions about which the data say nothing.
         noise: (columns,) standard deviation of what is left, in the signals' units.
+        sentence: How it was found, and what says that it can be believed.
+        effective: Independent draws that the check by sampling was worth; 0 where there was none.
     """
 
+    mean: np.ndarray
     covariance: np.ndarray
     shrink: np.ndarray
     unseen: tuple[Direction, ...]
     noise: np.ndarray
+    sentence: str = "Laplace's approximation, unchecked."
+    effective: float = 0.0
 
 
-def posterior_of(space: Space, here: Residual, slopes: np.ndarray, scale: np.ndarray) -> Posterior:
-    """Laplace's approximation, with errors that hang together in time counted as what they are.
-
-    Readings 20 ms apart are not independent evidence where the model itself is a little wrong.
-    Instead of their number, the scatter of the score over blocks of them says how much they tell
-    (the sandwich estimate of White and Huber).
+def posterior_of(
+    space: Space,
+    here: Residual,
+    slopes: np.ndarray,
+    scale: np.ndarray,
+    mean: np.ndarray | None = None,
+) -> Posterior:
+    """Laplace's approximation from one set of slopes: quick, and unchecked. See `believed`.
 
     Args:
         space: The free parameters, with what was believed of them.
         here: The residual at the best point.
         slopes: (N, d) its slope there.
         scale: (columns,) what residuals were divided by.
+        mean: (d,) the best point; the prior's mean where none is given.
     """
-    r = here.values[0]
-    size = np.array([r[here.column == c].std() for c in range(len(scale))]) + 1e-12
-    weight = 1.0 / size[here.column] ** 2
-    information = (slopes * weight[:, None]).T @ slopes
+    r, columns = here.values[0], here.column
+    size = np.array([r[columns == c].std() for c in range(len(scale))]) + 1e-12
+    seen = Slopes(values=r / size[columns], slopes=slopes / size[columns][:, None])
+    covariance = hanging_together(seen, here, prior_spread(space))
+    return _made(space, prior_mean(space) if mean is None else mean, covariance, size * scale)
+
+
+def believed(
+    problem: Problem,
+    u: np.ndarray,
+    *,
+    generator: np.random.Generator | None = None,
+    draws: int = 128,
+    on_progress: Told | None = None,
+) -> Posterior:
+    """The posterior around the best point of a fit (d,), refined and put to the test.
+
+    Slopes are taken across what is uncertain, because dry friction is not smooth; with them the
+    point is brought to the very bottom. Errors that hang together in time count as what they are.
+    Where a recording began is not taken as known. The result is held against points drawn from it,
+    each weighed by its exact density; where the two disagree, the draws are believed.
+
+    Delays take no part in the draws: they act in proportion, and those below a physics step cannot
+    be simulated.
+
+    Args:
+        problem: Episodes against a world.
+        u: The best point, in the unit cube.
+        generator: Where draws come from; seeded with 0 by default.
+        draws: How many points are drawn, and once more where few of them count; 0 for no check.
+        on_progress: Told in a line how it stands.
+    """
+    tell = on_progress or (lambda _: None)
+    u, target, seen = _settled(problem, u, tell)
+    wide = hanging_together(seen, target.here, target.spread)
+    wide = _uncertain_shares(target, seen, u, wide + _coarseness(problem, u, wide))
+    found = _made(problem.space, u, wide, target.noise * problem.scale, _speeds(problem))
+    ways = _ways(seen, target)
+    if not (draws and len(ways)):
+        return found
+    tell(f"posterior: {draws} draws")
+    drawn = sampled(
+        lambda z: target.cost(u + z @ ways),
+        np.zeros(len(ways)),
+        np.eye(len(ways)),
+        generator=generator or np.random.default_rng(0),
+        draws=draws,
+    )
+    return _judged(problem, found, ways, drawn)
+
+
+def true_covariance(problem: Problem, u: np.ndarray) -> np.ndarray:
+    """(d, d) what the data could tell at best, if a point (d,) is the truth: Fisher's information.
+
+    For robots whose truth is known; an estimate that claims more than this is wrong.
+    """
+    target = Target(problem, u)
+    seen = target.seen(*problem.jacobian(u))
+    seen = target.slopes(u, _ways(seen, target))
+    narrow = independent(seen, target.spread)
+    return _uncertain_shares(target, seen, u, narrow + _coarseness(problem, u, narrow))
+
+
+def _settled(problem: Problem, u: np.ndarray, tell: Told) -> tuple[np.ndarray, Target, Slopes]:
+    """The very bottom near a point (d,), the landscape there, and slopes across it."""
+    target = Target(problem, u)
+    seen = target.seen(*problem.jacobian(u))
+    for k in range(_ROUNDS):
+        tell(f"posterior: round {k + 1}")
+        seen = target.slopes(u, _ways(seen, target))
+        tried = _candidates(target, seen, u, splits=k < 2)
+        costs = target.cost(tried)
+        if costs[0] - costs.min() < _SETTLED:
+            break
+        u = tried[costs.argmin()]
+        target = Target(problem, u)
+    return u, target, seen
+
+
+def _candidates(target: Target, seen: Slopes, u: np.ndarray, *, splits: bool) -> np.ndarray:
+    """(k, d) the point itself, and what lies further down if readings answer in proportion."""
+    step = _newton(seen.slopes, seen.values, u, target)
+    found = [u, *np.clip(u + _SHARES[:, None] * step, 0.0, 1.0)]
+    if splits:
+        for i in _shared(target, u):
+            points, costs, steps = _profile(target, seen, u, i)
+            found.append(np.clip(points[costs.argmin()] + steps[costs.argmin()], 0.0, 1.0))
+    return np.array(found)
+
+
+def _shared(target: Target, u: np.ndarray) -> list[int]:
+    """Delays that may take from the longest one, or give to it."""
+    return [i for i in target.delays if i != target.longest(u)] if len(target.delays) > 1 else []
+
+
+def _profile(
+    target: Target, seen: Slopes, u: np.ndarray, i: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Other shares (k, d) of a delay, how unlikely each is at its best, and the step to there."""
+    points = target.splits(u, i)
+    costs, steps = np.zeros(len(points)), np.zeros_like(points)
+    for k, (point, values) in enumerate(zip(points, target.readings(points), strict=True)):
+        steps[k] = _newton(seen.slopes, values, point, target, held=np.array([i]))
+        off = (point + steps[k] - target.centre) / target.spread
+        left = values + seen.slopes @ steps[k]
+        costs[k] = 0.5 * (left @ left + off @ off)
+    return points, costs, steps
+
+
+def _uncertain_shares(target: Target, seen: Slopes, u: np.ndarray, wide: np.ndarray) -> np.ndarray:
+    """(d, d) a covariance, widened where a sum of delays could as well be shared out otherwise."""
+    for i in _shared(target, u):
+        points, costs, _ = _profile(target, seen, u, i)
+        weight = np.exp(costs.min() - costs)
+        apart = float(weight @ (points[:, i] - u[i]) ** 2 / weight.sum())
+        apart = min(apart, target.spread[i] ** 2)  # the prior is not forgotten
+        longest = target.longest(u)
+        way = np.zeros(len(u))
+        way[i], way[longest] = 1.0, -target.step_of(longest) / target.step_of(i)
+        wide = wide + max(apart - wide[i, i], 0.0) * np.outer(way, way)
+    return wide
+
+
+def _newton(
+    slopes: np.ndarray,
+    values: np.ndarray,
+    u: np.ndarray,
+    target: Target,
+    held: np.ndarray | None = None,
+) -> np.ndarray:
+    """(d,) the step to the bottom; what does nothing stays, and so does what is at a bound."""
+    before = 1.0 / target.spread**2
+    square = slopes.T @ slopes + np.diag(before)
+    slope = slopes.T @ values + before * (u - target.centre)
+    free, step = ~target.fixed(u), np.zeros(len(u))
+    free[[] if held is None else held] = False
+    for _ in range(3):
+        step = np.zeros(len(u))
+        step[free] = -np.linalg.solve(square[np.ix_(free, free)], slope[free])
+        out = free & (((u <= 0.0) & (step < 0)) | ((u >= 1.0) & (step > 0)))
+        if not out.any():
+            break
+        free &= ~out
+    return step
+
+
+def _ways(seen: Slopes, target: Target) -> np.ndarray:
+    """(k, d) one standard deviation along each axis of the posterior for given delays."""
+    rest = np.setdiff1d(np.arange(len(target.spread)), target.delays)
+    part = Slopes(values=seen.values, slopes=seen.slopes[:, rest])
+    values, vectors = np.linalg.eigh(independent(part, target.spread[rest]))
+    ways = np.zeros((len(rest), len(target.spread)))
+    ways[:, rest] = (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    return ways
+
+
+def _judged(problem: Problem, found: Posterior, ways: np.ndarray, drawn: Sampled) -> Posterior:
+    """Laplace's approximation where draws agree with it, and else what the draws say.
+
+    Draws are in units of the approximation along `ways` (k, d).
+    """
+    counted = f"{drawn.effective:.0f} of {drawn.draws} draws count"
+    found = replace(found, effective=drawn.effective)
+    if not drawn.enough:
+        sentence = f"Laplace's approximation, which sampling could not confirm: {counted}."
+        return replace(found, sentence=sentence)
+    if _alike(drawn):
+        sentence = f"Laplace's approximation, confirmed by sampling: {counted}."
+        return replace(found, sentence=sentence)
+    share = drawn.effective / (drawn.effective + len(ways))  # of what draws say, against chance
+    mean = np.clip(found.mean + share * drawn.mean @ ways, 0.0, 1.0)
+    more = ways.T @ (share * (drawn.covariance - np.eye(len(ways)))) @ ways
+    changed = _made(problem.space, mean, found.covariance + more, found.noise, _speeds(problem))
+    sentence = f"Importance sampling, from which Laplace's approximation differs: {counted}."
+    return replace(changed, sentence=sentence, effective=drawn.effective)
+
+
+def _alike(drawn: Sampled) -> bool:
+    """Whether draws are of a standard normal, as far as so many of them can tell."""
+    chance = 3.0 / np.sqrt(drawn.effective)
+    edge = np.sqrt(len(drawn.mean) / drawn.effective)  # by so much chance alone spreads sizes
+    sizes = np.sqrt(np.maximum(np.linalg.eigvalsh(drawn.covariance), 0.0))
+    wide, narrow = sizes.max() > _RATIO + edge + chance, sizes.min() < 1 / _RATIO - edge - chance
+    return not (wide or narrow or np.abs(drawn.mean).max() > _APART + chance)
+
+
+def _made(
+    space: Space,
+    mean: np.ndarray,
+    covariance: np.ndarray,
+    noise: np.ndarray,
+    speeds: Mapping[str, float] | None = None,
+) -> Posterior:
     spread = prior_spread(space)
-    before = np.diag(1.0 / spread**2)
-    covariance = np.linalg.inv(_told(information, here, slopes, weight) + before)
-    shrink = np.sqrt(np.diag(covariance)) / spread
     return Posterior(
+        mean=mean,
         covariance=covariance,
-        shrink=shrink,
-        unseen=_unseen(space, covariance, spread),
-        noise=size * scale,
+        shrink=np.sqrt(np.diag(covariance)) / spread,
+        unseen=unseen_of(space, covariance, spread, speeds),
+        noise=noise,
     )
 
 
-def prior_spread(space: Space) -> np.ndarray:
-    """(d,) standard deviation of each parameter's prior, in the unit cube."""
-    u = (np.arange(64) + 0.5) / 64
-    return np.array([max(float(p.encode(p.quantile(u)).std()), 1e-6) for p in space])
+def _coarseness(problem: Problem, u: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """(d, d) what is added for delays that may be below a physics step, where none is simulated."""
+    step_s = problem._replayer.compiled.model.opt.timestep
+    added = np.zeros(len(u))
+    for i, p in enumerate(problem.space):
+        width = p.high - p.low
+        if p.unit == "s" and width * (u[i] - 2.0 * np.sqrt(covariance[i, i])) < step_s:
+            added[i] = (0.5 * step_s / width) ** 2 / 3.0
+    return np.diag(added)
 
 
-def _told(
-    information: np.ndarray, here: Residual, slopes: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
-    """(d, d) the precision that the data are worth; never more than if all were independent."""
-    scores = slopes * (weight * here.values[0])[:, None]
-    sums = []
-    for key in np.unique(here.episode * 10_000 + here.column):
-        rows = np.flatnonzero(here.episode * 10_000 + here.column == key)
-        for begin in range(0, len(rows), _BLOCK):
-            sums.append(scores[rows[begin : begin + _BLOCK]].sum(axis=0))
-    blocks = np.array(sums)
-    scatter = blocks.T @ blocks * len(blocks) / max(len(blocks) - len(information), 1)
-    # along each direction, the scatter of the score over what independent errors would give
-    values, vectors = np.linalg.eigh(information)
-    values = np.maximum(values, 1e-12 * values.max())
-    half = vectors * np.sqrt(values)
-    inflation = np.linalg.inv(half) @ scatter @ np.linalg.inv(half).T
-    least, ways = np.linalg.eigh(0.5 * (inflation + inflation.T))
-    worth = (ways / np.maximum(least, 1.0)) @ ways.T
-    return half @ worth @ half.T
-
-
-def _unseen(space: Space, covariance: np.ndarray, spread: np.ndarray) -> tuple[Direction, ...]:
-    values, vectors = np.linalg.eigh(covariance / np.outer(spread, spread))
-    found = []
-    for value, vector in zip(values[::-1], vectors.T[::-1], strict=True):
-        if np.sqrt(value) < _UNSEEN:
-            break
-        vector = vector * np.sign(vector[np.abs(vector).argmax()])
-        parts = [
-            (space.names[i], float(vector[i]))
-            for i in np.argsort(-np.abs(vector))
-            if abs(vector[i]) >= _SPOKEN
-        ]
-        found.append(Direction(parts=tuple(parts), left=float(np.sqrt(value))))
-    return tuple(found)
-
-
-def _and(names: list[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+def _speeds(problem: Problem) -> dict[str, float]:
+    """How fast each joint moved in the recordings, rad/s."""
+    found: dict[str, float] = {}
+    for episode in problem._replayer.episodes:
+        if "joint_position" not in episode.signals:
+            continue
+        channel = episode["joint_position"]
+        moved = np.abs(np.diff(channel.values, axis=0)) / np.diff(channel.time_s)[:, None]
+        for name, column in zip(channel.names, moved.T, strict=True):
+            fast = float(np.nanquantile(column, _FAST)) if len(column) else 0.0
+            found[name] = max(found.get(name, 0.0), fast)
+    return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from functools import cached_property
 
@@ -101,13 +102,14 @@ class Replayer:
         ]
         self.score: Score = score_of(parts)
         self._stages: dict[int, Stage] = {}
+        self._nudges: np.ndarray | None = None
 
     def __call__(self, points: Points | Point) -> Replay:
         """Replay all episodes at each of the points."""
         points = self._points(points)
         at_once = max(1, self.batch // self.score.runs)
-        blocks = [points[k : k + at_once] for k in range(0, len(points), at_once)]
-        found = [self._signals(block, *self._readings(block)) for block in blocks]
+        blocks = [slice(k, k + at_once) for k in range(0, len(points), at_once)]
+        found = [self._signals(points[b], *self._readings(points[b], b)) for b in blocks]
         return Replay(
             world=self.world.name,
             window_s=self.window_s,
@@ -129,28 +131,48 @@ class Replayer:
         poses = self._played(points, np.arange(self.compiled.model.nq), record="qpos")
         return self._stages[p], poses[:, rows]
 
+    @contextmanager
+    def nudged(self, nudges: np.ndarray) -> Iterator[None]:
+        """Calls inside begin a little off what was measured: what an unknown start would do.
+
+        Args:
+            nudges: (p, 2) rad and rad/s that all servos of each of the p points are off by.
+        """
+        self._nudges = nudges
+        try:
+            yield
+        finally:
+            self._nudges = None
+
     # --------------------------------------------------------------------------------------------
 
     def _points(self, points: Points | Point) -> Points:
         space = self.compiled.space
         return space.points(points, 1) if isinstance(points, Point) else space.points(points)
 
-    def _readings(self, points: Points) -> tuple[np.ndarray, np.ndarray]:
+    def _readings(self, points: Points, block: slice) -> tuple[np.ndarray, np.ndarray]:
         """Sensors (p, Q, columns) at the times of the episodes: as they are, and as read."""
-        true = self._played(points, self._columns)
+        nudges = None if self._nudges is None else self._nudges[block]
+        true = self._played(points, self._columns, nudges=nudges)
         filters = self.compiled.observation_filters
         if not filters:
             return true, true
         return true, self._passed(filters, points, true, self.score.first, _OBSERVATION)
 
     def _played(
-        self, points: Points, columns: np.ndarray, *, record: str = "sensordata"
+        self,
+        points: Points,
+        columns: np.ndarray,
+        *,
+        record: str = "sensordata",
+        nudges: np.ndarray | None = None,
     ) -> np.ndarray:
         p = len(points)
         if p not in self._stages:
             self._stages = {p: self._stage(p)}
-        seeds = self._seeds[self.score.episode]
-        return self._stages[p].play(points, seeds, self._commands(points), columns, record=record)
+        stage, seeds = self._stages[p], self._seeds[self.score.episode]
+        stage.nudges = nudges
+        return stage.play(points, seeds, self._commands(points), columns, record=record)
 
     @property
     def _seeds(self) -> np.ndarray:

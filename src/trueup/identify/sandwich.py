@@ -1,0 +1,67 @@
+"""What readings are worth: less than their number, where their errors hang together in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from trueup.identify.problem import Residual
+from trueup.identify.target import Slopes
+
+_LAGS = 100  # readings over which errors may hang together, at most
+_SHOWS = 2.0  # standard errors from which on a correlation counts as one
+_LEAST = 1e-6  # information along a direction, against the prior's: below it there is none
+
+
+def independent(seen: Slopes, spread: np.ndarray) -> np.ndarray:
+    """(d, d) covariance if the errors of all readings were independent."""
+    return np.linalg.inv(seen.slopes.T @ seen.slopes + np.diag(1.0 / spread**2))
+
+
+def hanging_together(seen: Slopes, here: Residual, spread: np.ndarray) -> np.ndarray:
+    """(d, d) covariance with errors that hang together in time counted as what they are.
+
+    Readings 20 ms apart are not independent evidence where the model itself is a little wrong. How
+    much they tell follows from how their errors hang together (the sandwich of White and Huber);
+    never more than if all were independent, and never so little that the prior is forgotten.
+
+    Args:
+        seen: Residuals and slopes, in units of the noise.
+        here: Which column and episode each is of.
+        spread: (d,) standard deviation of the prior.
+    """
+    slopes = seen.slopes * spread  # in units of the prior
+    information, vectors = np.linalg.eigh(slopes.T @ slopes)
+    information = np.maximum(information, _LEAST)
+    axes = vectors / np.sqrt(information)
+    scatter = axes.T @ _scatter(seen.values, slopes, here) @ axes
+    inflation, turned = np.linalg.eigh(0.5 * (scatter + scatter.T))
+    half = (vectors * np.sqrt(information)) @ turned
+    told = (half / np.maximum(inflation, 1.0)) @ half.T
+    return np.linalg.inv(told + np.eye(len(spread))) * np.outer(spread, spread)
+
+
+def _scatter(values: np.ndarray, slopes: np.ndarray, here: Residual) -> np.ndarray:
+    """(d, d) covariance of the score, errors of each column hanging together over some lags."""
+    total = slopes.T @ slopes
+    for column in np.unique(here.column):
+        parts = [
+            np.flatnonzero((here.column == column) & (here.episode == e))
+            for e in np.unique(here.episode)
+        ]
+        for lag, share in _together([values[rows] for rows in parts]):
+            for rows in parts:
+                late = slopes[rows[lag:]].T @ slopes[rows[: max(len(rows) - lag, 0)]]
+                total = total + share * (late + late.T)
+    return total
+
+
+def _together(series: list[np.ndarray]) -> Iterator[tuple[int, float]]:
+    """Lags up to where errors no longer hang together, and how much they do at each."""
+    power, count = sum(float(x @ x) for x in series), sum(map(len, series))
+    for lag in range(1, min(_LAGS, count // 4)):
+        share = sum(float(x[lag:] @ x[: max(len(x) - lag, 0)]) for x in series) / power
+        if not share >= _SHOWS / np.sqrt(count):
+            return
+        yield lag, share
