@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,19 +16,20 @@ from trueup.cli.files import check_distinct, writable_folder
 from trueup.cli.options import Count, Machine, OneWorld, Patterns, Seconds
 from trueup.episodes import Dataset, Episode
 from trueup.errors import TrueupError
-from trueup.identify import Estimate, identify
+from trueup.identify import BASE, Estimate, identify, save_section
+from trueup.identify.usable import readable
 from trueup.replay import panels_of, replayed, save_drawing
-from trueup.space import Point
+from trueup.space import Point, Space
 from trueup.worlds import World
-
-_USUAL = ("actuation/*/kp", "actuation/*/damping", "actuation/*/frictionloss", "latency")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Identify(Machine):
     """Fit parameters of a world to recordings, and say how sure.
 
-    A third of the recordings is kept out of the fit and judges it.
+    A third of the recordings is kept out of the fit and judges it. Without --select the recordings
+    decide what is fitted: what every servo has, and each effect of the catalogue that predicts the
+    recordings that were kept out better than without it.
 
     trueup identify recordings --world so101/arm --select 'actuation/*/kp' --out identified
     """
@@ -36,12 +38,15 @@ class Identify(Machine):
     """The folder of a dataset, as `trueup record` and `trueup episodes import` write it."""
     world: Annotated[str | None, arg(metavar="WORLD")] = None
     """Where to replay them; by default the world that they say they come from."""
-    select: Patterns = _USUAL
-    """The parameters to fit; by default stiffness, damping, friction and delays."""
+    select: Patterns = ()
+    """Fit these parameters only, e.g. latency or 'actuation/*/damping'."""
     window: Seconds = None
     """Begin anew at the measured state after each S seconds, where open loop drifts away."""
+    check: bool = True
+    """Ask whether anything is missing, and which effect outside the fit would explain it."""
     out: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """Write estimate.json, and pictures of simulated over measured, before and after."""
+    """Write estimate.json, report.html, and pictures of simulated over measured, before and
+    after."""
     threads: Count = 0
     """CPU threads; 0 takes all. Results do not depend on it."""
 
@@ -50,17 +55,19 @@ class Identify(Machine):
         if self.out:
             check_distinct(read={"EPISODES": self.episodes}, written={"--out": self.out})
             writable_folder(self.out)
-        episodes = list(Dataset.open(self.episodes))
+        episodes, unread = readable(Dataset.open(self.episodes))
         world = self._world(episodes)
-        space = world.catalogue.select(*self.select)
         estimate = identify(
             world,
             episodes,
-            space,
+            _space(world, self.select or BASE),
             window_s=self.window,
+            choose=not self.select,
+            check=self.check,
             threads=self.threads,
             on_progress=None if self.json else lambda line: print(line, file=sys.stderr),
         )
+        estimate = replace(estimate, notes=(*unread, *estimate.notes))
         if self.out:
             estimate.save(self.out / "estimate.json")
             self._draw(self.out, world, episodes[-1], estimate)
@@ -83,13 +90,25 @@ class Identify(Machine):
         return OneWorld(world=name).opened_world()
 
     def _draw(self, folder: Path, world: World, episode: Episode, estimate: Estimate) -> None:
+        panels = {}
         for name, point in (("before", Point({})), ("after", estimate.point)):
             replay = replayed(world, [episode], point, window_s=self.window, threads=self.threads)
+            panels[name] = panels_of(episode, replay.tracks[0], ["joint_position"])
             save_drawing(
-                panels_of(episode, replay.tracks[0], ["joint_position"]),
+                panels[name],
                 folder / f"{name}.png",
                 title=f"{world.name} over the last recording, {name} identification",
             )
+        real = bool(episode.origin.get("real"))
+        save_section(estimate, panels, folder / "report.html", real=real)
+
+
+def _space(world: World, patterns: tuple[str, ...]) -> Space:
+    """What is fitted; of the usual patterns, those that this world has."""
+    if patterns is not BASE:
+        return world.catalogue.select(*patterns)
+    names = world.catalogue.names
+    return world.catalogue.select(*(p for p in BASE if any(fnmatchcase(n, p) for n in names)))
 
 
 def _print(estimate: Estimate, real: bool) -> None:
@@ -120,7 +139,8 @@ def _print(estimate: Estimate, real: bool) -> None:
         out.print(
             f"{name}: {misfit.episodes} recordings, {before:.4f} rad off before, {after:.4f} after"
         )
-    for line in (*estimate.unseen, *estimate.notes):
+    checked = estimate.check.sentences if estimate.check else ()
+    for line in (*map(str, estimate.choices), *checked, *estimate.unseen, *estimate.notes):
         out.print(line)
     if not real:
         out.print("sim-to-sim: no real robot took part")

@@ -89,7 +89,7 @@ class Surface(Effect):
                     "height",
                     "m",
                     self.away,
-                    Between(self.away, 0.1, (self.away, 0.0)),
+                    Between(self.away, 0.25, (self.away, 0.0)),
                     "far below: none; a desk under the foot: about 0",
                 ),
                 ("friction", "1", 0.5, Factor(4.0, 1.5), "plastic on wood 0.3, on rubber 1"),

@@ -12,6 +12,8 @@ import numpy as np
 
 from trueup.errors import TrueupError
 from trueup.files import whole
+from trueup.identify.check import Check
+from trueup.identify.choose import Choice
 from trueup.space import Joint, JointNormal, Point, Prior, Space
 
 FORMAT, VERSION = "trueup/estimate", 1
@@ -73,6 +75,8 @@ class Estimate:
         fitted: The misfit of what was fitted.
         held: The misfit of what was kept out of the fit.
         noise: Standard deviation of what no parameter explains, by column.
+        check: Whether reality lies inside what the fitted space can produce; none if not asked.
+        choices: Effects that were tried, and whether unseen recordings spoke for them.
         notes: Sentences about the data: what was left out and why.
         made: How it was made, as JSON.
     """
@@ -84,6 +88,8 @@ class Estimate:
     fitted: Misfit
     held: Misfit
     noise: Mapping[str, float]
+    check: Check | None = None
+    choices: tuple[Choice, ...] = ()
     notes: tuple[str, ...] = ()
     made: Mapping[str, Any] = field(default_factory=dict)
 
@@ -114,6 +120,8 @@ class Estimate:
             "fitted": vars(self.fitted),
             "held": vars(self.held),
             "noise": dict(self.noise),
+            "check": None if self.check is None else self.check.to_json(),
+            "choices": [choice.to_json() for choice in self.choices],
             "notes": list(self.notes),
             "made": dict(self.made),
         }
@@ -142,6 +150,8 @@ class Estimate:
                 fitted=Misfit(**data["fitted"]),
                 held=Misfit(**data["held"]),
                 noise=data["noise"],
+                check=None if data.get("check") is None else Check.from_json(data["check"]),
+                choices=tuple(Choice.from_json(row) for row in data.get("choices", ())),
                 notes=tuple(data["notes"]),
                 made=data["made"],
             )

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from trueup.episodes import Episode
 from trueup.errors import TrueupError
-from trueup.identify.descent import Descent, descend, usual_size
+from trueup.identify.check import Check, checked
+from trueup.identify.choose import Choice, Chooser
 from trueup.identify.estimate import Estimate, Misfit, belief_of, findings_of
-from trueup.identify.posterior import posterior_of, prior_spread
+from trueup.identify.fitting import Told, fitted, gone_on
+from trueup.identify.posterior import believed
 from trueup.identify.problem import Problem
-from trueup.identify.usable import usable
+from trueup.identify.suspects import Suspicion
+from trueup.identify.usable import Split, usable
 from trueup.space import Space
 from trueup.versions import versions
 from trueup.worlds import World
-
-_DELAYS = (0.1, 0.35)  # where between its bounds a delay is begun from, besides nominal
-_SHORT = 6  # iterations that decide which start is gone on from
-
-Told = Callable[[str], None]
 
 
 def identify(
@@ -31,14 +31,14 @@ def identify(
     *,
     signals: Sequence[str] = ("joint_position",),
     window_s: float | None = None,
+    choose: bool = False,
+    check: bool = True,
     threads: int = 0,
     on_progress: Told | None = None,
 ) -> Estimate:
     """Fit the free parameters of a space to episodes, and say how sure.
 
-    Some of the recordings are kept out of the fit and only judge it. Delays change nothing until
-    they pass a physics step, so that the way down from none cannot be seen: they are begun from
-    several values, and the best start is gone on from.
+    Some of the recordings are kept out of the fit and only judge it.
 
     Args:
         world: Where the episodes are replayed.
@@ -46,77 +46,101 @@ def identify(
         space: The parameters to fit, with what is believed of them.
         signals: What to compare.
         window_s: Begin anew at the measured state after each so many seconds.
+        choose: Add effects of the catalogue that predict unseen recordings better.
+        check: Ask whether reality lies inside what the fitted space can produce, and which effects
+            outside it would explain the rest.
         threads: CPU threads; 0 takes all.
         on_progress: Told in a line how it stands.
     """
-    began = perf_counter()
-    tell = on_progress or (lambda _: None)
     free = space.select(*(name for name in space.names if not space[name].fixed))
     if not len(free):
         raise TrueupError(
             "Every parameter of this space is fixed.", fix="Select some that may differ."
         )
-    split = usable(episodes)
     options = {"signals": signals, "window_s": window_s, "threads": threads}
-    problem = Problem(world, split.fitted, free, **options)
-    centre = free.encode(free.nominal())[0]
-    best = _fitted(problem, free, centre, tell)
-    here, slopes = problem.jacobian(best.u, exact=True)
-    posterior = posterior_of(free, here, slopes, problem.scale)
-    judge = Problem(world, split.held, free, **options)
-    return Estimate(
-        world=world.name,
-        belief=belief_of(free, best.u, posterior.covariance),
-        findings=findings_of(free, best.u, posterior.covariance, posterior.shrink),
-        unseen=tuple(map(str, posterior.unseen)),
-        fitted=_misfit(problem, centre, best.u, len(split.fitted)),
-        held=_misfit(judge, centre, best.u, len(split.held)),
-        noise=dict(zip(problem.columns, posterior.noise.tolist(), strict=True)),
-        notes=split.notes,
-        made={
-            "seconds": round(perf_counter() - began, 2),
-            "iterations": best.steps,
-            "window_s": window_s,
-            "signals": list(signals),
-            "versions": versions("mujoco", "numpy", "scipy"),
-        },
+    job = _Job(
+        world=world,
+        split=usable(episodes),
+        options=options,
+        tell=on_progress or (lambda _: None),
+        began=perf_counter(),
     )
+    return job.estimate(free, choose=choose, check=check)
 
 
-def _fitted(problem: Problem, free: Space, centre: np.ndarray, tell: Told) -> Descent:
-    """The best point: a short way from several starts, then all the way from the best."""
-    pull = _pull(problem, free, centre)
-    found = []
-    for k, start in enumerate(_starts(free, centre)):
-        tell(f"start {k + 1}")
-        found.append(descend(problem, start, centre=centre, pull=pull, most=_SHORT))
-    best = min(found, key=lambda descent: descent.cost)
-    problem.scale = problem.scale * usual_size(problem.residual(best.u[None]))[0]
-    pull = _pull(problem, free, best.u)
-    return descend(
-        problem,
-        best.u,
-        centre=centre,
-        pull=pull,
-        on_step=lambda k, cost: tell(f"iteration {k + 1}: misfit {np.sqrt(cost):.3g} of the noise"),
-    )
+@dataclass(frozen=True, kw_only=True)
+class _Job:
+    """One identification.
 
+    Attributes:
+        world: Where.
+        split: What is fitted and what judges.
+        options: Of `Problem`.
+        tell: Told how it stands.
+        began: When, by the clock of `perf_counter`.
+    """
 
-def _pull(problem: Problem, free: Space, u: np.ndarray) -> np.ndarray:
-    """(d,) the prior's precision against that of all readings: it decides only what they do not."""
-    here = problem.residual(u[None])
-    readings = here.values.shape[1]
-    return (here.values**2).mean() / prior_spread(free) ** 2 / readings
+    world: World
+    split: Split
+    options: dict[str, Any]
+    tell: Told
+    began: float
 
+    def estimate(self, free: Space, *, choose: bool, check: bool) -> Estimate:
+        free, start, choices = self._chosen(free) if choose else (free, None, ())
+        centre = free.encode(free.nominal())[0]
+        problem = Problem(self.world, self.split.fitted, free, **self.options)
+        if start is None:
+            best = fitted(problem, centre, self.tell)
+        else:
+            best = gone_on(problem, start, centre, self.tell, most=4)
+        self.tell("how sure")
+        posterior = believed(problem, best.u, on_progress=self.tell)
+        judge = Problem(self.world, self.split.held, free, **self.options)
+        u = posterior.mean
+        return Estimate(
+            world=self.world.name,
+            belief=belief_of(free, u, posterior.covariance),
+            findings=findings_of(free, u, posterior.covariance, posterior.shrink),
+            unseen=tuple(map(str, posterior.unseen)),
+            fitted=_misfit(problem, centre, u, len(self.split.fitted)),
+            held=_misfit(judge, centre, u, len(self.split.held)),
+            noise=dict(zip(problem.columns, posterior.noise.tolist(), strict=True)),
+            check=self._checked(free, u) if check else None,
+            choices=choices,
+            notes=self.split.notes,
+            made={
+                "seconds": round(perf_counter() - self.began, 2),
+                "iterations": best.steps,
+                "posterior": posterior.sentence,
+                "window_s": self.options["window_s"],
+                "signals": list(self.options["signals"]),
+                "versions": versions("mujoco", "numpy", "scipy"),
+            },
+        )
 
-def _starts(free: Space, centre: np.ndarray) -> list[np.ndarray]:
-    delays = [i for i, p in enumerate(free) if p.unit == "s" and p.low == p.nominal]
-    starts = [centre]
-    for share in _DELAYS if delays else ():
-        start = centre.copy()
-        start[delays] = share
-        starts.append(start)
-    return starts
+    def _chosen(self, free: Space) -> tuple[Space, np.ndarray, tuple[Choice, ...]]:
+        chooser = Chooser(
+            self.world,
+            self.split.fitted,
+            self.split.held,
+            options=self.options,
+            tell=self.tell,
+        )
+        found = chooser.chosen(free)
+        return found.space, found.u, found.choices
+
+    def _checked(self, free: Space, u: np.ndarray) -> Check | None:
+        if "joint_position" not in self.options["signals"]:
+            return None
+        self.tell("is anything missing?")
+        point = free.decode(u[None])[0]
+        where = {key: self.options[key] for key in ("window_s", "threads")}
+        first = checked(self.world, self.split.held, point, **where)
+        if first.inside:
+            return first
+        asked = Suspicion(self.world, self.split.fitted, free, u, **self.options)
+        return Check(excess=first.excess, patterns=first.patterns, suspects=tuple(asked.suspects()))
 
 
 def _misfit(problem: Problem, before: np.ndarray, after: np.ndarray, episodes: int) -> Misfit:

@@ -14,7 +14,7 @@ from trueup.space import Space
 from trueup.worlds import World
 
 _STEP = 0.01  # of a finite difference, as a share of the way between a parameter's bounds
-_NOTHING = 0.03  # influence below this share of a parameter's largest is left out on the way
+_NOTHING = 0.15  # influence below this share of a parameter's largest is left out on the way
 
 
 @dataclass(frozen=True, kw_only=True)

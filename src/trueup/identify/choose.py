@@ -1,0 +1,171 @@
+"""Which effects a robot has: those that predict recordings better that the fit has not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from trueup.effects.latency import ActionDelay
+from trueup.episodes import Episode
+from trueup.identify.cutting import shortened
+from trueup.identify.fitting import fitted, gone_on
+from trueup.identify.problem import Problem
+from trueup.identify.suspects import Suspect, Suspicion
+from trueup.space import Point, Space
+from trueup.worlds import World
+
+BASE = (
+    "actuation/*/kp",
+    "actuation/*/damping",
+    "actuation/*/frictionloss",
+    "actuation/*/armature",
+    "actuation/*/zero_offset",
+    ActionDelay.delay,
+)
+_WORTH = 0.02  # of what is left: a suspect that explains less is not tried
+_TRIES = 5
+_LEAST_GAIN = 0.005  # of the error on unseen recordings
+_LONGEST_S = 25.0  # of each recording, on the way
+_ROUGH_S = 8.0  # of each, to choose where to begin
+_STEPS = 6
+
+Told = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """An effect that was tried.
+
+    Attributes:
+        suspect: What, and what it promised.
+        gain: By how much of its size the error on unseen recordings fell.
+        spread: Standard error of that, over recordings.
+        taken: Whether it is in the fit.
+    """
+
+    suspect: Suspect
+    gain: float
+    spread: float
+    taken: bool
+
+    def __str__(self) -> str:
+        verdict = "taken" if self.taken else "left out"
+        return (
+            f"{self.suspect.what}: {verdict}; the error on recordings that were kept out "
+            f"{'fell' if self.gain > 0 else 'rose'} by {100 * abs(self.gain):.1f} "
+            f"± {100 * self.spread:.1f} %."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {**vars(self), "suspect": self.suspect.to_json()}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Choice:
+        """What `to_json` described."""
+        return Choice(**{**data, "suspect": Suspect.from_json(data["suspect"])})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chosen:
+    """The parameters a fit should have, and where it stands.
+
+    Attributes:
+        space: What is free.
+        u: (d,) the best point so far.
+        choices: What was tried, in order.
+    """
+
+    space: Space
+    u: np.ndarray
+    choices: tuple[Choice, ...]
+
+
+class Chooser:
+    """Greedy: fit, ask what is missing, add what promises most, keep it if unseen data agree.
+
+    Args:
+        world: Where the episodes are replayed.
+        episodes: To fit.
+        judges: To judge.
+        options: Of `Problem`.
+        tell: Told in a line how it stands.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        episodes: Sequence[Episode],
+        judges: Sequence[Episode],
+        *,
+        options: dict[str, Any],
+        tell: Told,
+    ) -> None:
+        self.world, self.options, self.tell = world, options, tell
+        self.episodes = [shortened(e, _LONGEST_S) for e in episodes]
+        self.judges = [shortened(e, _LONGEST_S) for e in judges]
+
+    def chosen(self, base: Space) -> Chosen:
+        """Begin with some parameters, and add what the data ask for."""
+        self.tell(f"{len(base)} parameters that every arm has")
+        centre = base.encode(base.nominal())[0]
+        rough = Problem(
+            self.world, [shortened(e, _ROUGH_S) for e in self.episodes], base, **self.options
+        )
+        best = fitted(self._problem(base), centre, self.tell, rough=rough)
+        now = Chosen(space=base, u=best.u, choices=())
+        self.tell("asking what is missing")
+        for suspect in self._suspects(now)[:_TRIES]:
+            now = self._tried(now, suspect)
+        return now
+
+    # --------------------------------------------------------------------------------------------
+
+    def _problem(self, space: Space) -> Problem:
+        return Problem(self.world, self.episodes, space, **self.options)
+
+    def _suspects(self, now: Chosen) -> list[Suspect]:
+        asked = Suspicion(self.world, self.episodes, now.space, now.u, **self.options)
+        return [suspect for suspect in asked.suspects() if suspect.gain > _WORTH]
+
+    def _tried(self, now: Chosen, suspect: Suspect) -> Chosen:
+        self.tell(f"trying: {suspect}")
+        space, start = _with(self.world, now, suspect)
+        centre = space.encode(space.nominal())[0]
+        best = gone_on(self._problem(space), start, centre, self.tell, most=_STEPS)
+        before, after = self._errors(now.space, now.u), self._errors(space, best.u)
+        gains = 1.0 - after / before
+        spread = float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else 0.0
+        gain = float(gains.mean())
+        taken = gain > max(_LEAST_GAIN, spread)
+        choice = Choice(suspect=suspect, gain=gain, spread=spread, taken=taken)
+        self.tell(str(choice))
+        if not taken:
+            return replace(now, choices=(*now.choices, choice))
+        return Chosen(space=space, u=best.u, choices=(*now.choices, choice))
+
+    def _errors(self, space: Space, u: np.ndarray) -> np.ndarray:
+        """(E,) root mean square of all columns of each judge."""
+        found = Problem(self.world, self.judges, space, **self.options).residual(u[None])
+        power = found.values[0] ** 2
+        return np.array(
+            [np.sqrt(power[found.episode == e].mean()) for e in np.unique(found.episode)]
+        )
+
+
+def _with(world: World, now: Chosen, suspect: Suspect) -> tuple[Space, np.ndarray]:
+    """The space with a suspect's parameters, and where to begin."""
+    values = dict(now.space.decode(now.u[None])[0])
+    start = dict(suspect.start)
+    own_delays = [n for n in suspect.parameters if n.startswith("latency/") and n.count("/") == 2]
+    if own_delays and ActionDelay.delay in values:
+        # a delay of each joint's own says all that a shared one does
+        shared = values.pop(ActionDelay.delay)
+        start = {name: min(shared + 1e-3, world.catalogue[name].high) for name in own_delays}
+    names = dict.fromkeys((*values, *suspect.parameters))
+    space = Space(tuple(world.catalogue[name] for name in names))
+    point = Point({**space.nominal(), **values, **start})
+    return space, space.encode(space.points(point))[0]

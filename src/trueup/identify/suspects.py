@@ -1,0 +1,263 @@
+"""What is missing: effects outside a fit, each asked how much of what is left it would explain."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trueup.effects import Effect
+from trueup.episodes import Episode
+from trueup.identify.descent import weights
+from trueup.identify.problem import Problem
+from trueup.space import Parameter, Space
+from trueup.worlds import World
+
+_GAPS = ("actuation", "latency", "environment", "object", "contact")
+_TRIED = (0.04, 0.15, 0.4)  # of the way from nominal to a bound
+_TWO_SIDED = (0.3, 0.7)  # a nominal value between these shares of its bounds may err both ways
+_FURTHEST = 4.0  # times the change that was tried: an extrapolation beyond is not believed
+_TRACE = 1e-3  # of the residual: a change below leaves no trace
+_HALVINGS = 7
+_LEAST_NOISE = 0.1  # of the residual: a joint that hardly moves shows less than its sensor has
+_ONSET_STEPS = (2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 120.0, 160.0, 240.0)  # thousandths of the bounds
+_DRAWN = ("jitter", "noise", "drift", "dropout", "probability")  # nothing that a replay repeats
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suspect:
+    """An effect that is not in a fit, and what it would bring.
+
+    Attributes:
+        what: In words.
+        parameters: What it adds to the fit.
+        gain: Share of the squared residual that it would remove, between 0 and 1.
+        by_column: The same, of each column.
+        start: Values to begin a fit from.
+    """
+
+    what: str
+    parameters: tuple[str, ...]
+    gain: float
+    by_column: Mapping[str, float]
+    start: Mapping[str, float] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        worst = max(self.by_column, key=lambda name: self.by_column[name])
+        return (
+            f"{self.what} would explain {100 * self.gain:.0f} % of what is left (most in "
+            f"{worst.split('/')[-1]}: {100 * self.by_column[worst]:.0f} %)."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {**vars(self), "parameters": list(self.parameters)}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Suspect:
+        """What `to_json` described."""
+        return Suspect(**{**data, "parameters": tuple(data["parameters"])})
+
+
+class Suspicion:
+    """A fit that asks effects outside it for what they would explain.
+
+    Args:
+        world: Where the episodes are replayed.
+        episodes: What was fitted.
+        fitted: The parameters of the fit.
+        u: (d,) where it ended, in their unit cube.
+        options: Of `Problem`.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        episodes: Sequence[Episode],
+        fitted: Space,
+        u: np.ndarray,
+        **options: Any,
+    ) -> None:
+        self.world, self.episodes, self.fitted, self.u = world, tuple(episodes), fitted, u
+        self.options = options
+        problem = Problem(world, episodes, fitted, **options)
+        here, slopes = problem.jacobian(u)
+        self.columns, self.column = problem.columns, here.column
+        self._root = np.sqrt(weights(here)[0] * self._fair(here.values[0]))
+        self.left = here.values[0] * self._root
+        # what the fit itself can still take up does not count for a suspect
+        self._known, _ = np.linalg.qr(slopes * self._root[:, None])
+        self.left = self._new(self.left)
+
+    def suspects(self, *, only: Sequence[str] | None = None) -> list[Suspect]:
+        """All effects that leave a trace, those that explain most first."""
+        found = [
+            suspect
+            for effect, parameters in self._outside()
+            if only is None or type(effect).__name__ in only
+            if (suspect := self._asked(effect, parameters)) is not None
+        ]
+        return sorted(found, key=lambda suspect: -suspect.gain)
+
+    # --------------------------------------------------------------------------------------------
+
+    def _fair(self, residual: np.ndarray) -> np.ndarray:
+        """(N,) so that every column counts by what its own noise does not explain."""
+        found = []
+        for c in range(len(self.columns)):
+            mine = residual[self.column == c]
+            noise = np.sqrt((np.diff(mine, 2) ** 2).mean() / 6.0) if len(mine) > 2 else 0.0
+            found.append(max(noise, _LEAST_NOISE * np.sqrt((mine**2).mean()), 1e-12))
+        return 1.0 / np.array(found)[self.column] ** 2
+
+    def _new(self, values: np.ndarray) -> np.ndarray:
+        return values - self._known @ (self._known.T @ values)
+
+    def _outside(self) -> Iterator[tuple[Effect, list[Parameter]]]:
+        for effect in self.world.effects():
+            some = [
+                p
+                for p in effect.parameters(self.world.model)
+                if p.name not in self.fitted
+                and p.gap.value in _GAPS
+                and not any(word in p.name for word in _DRAWN)
+            ]
+            if some:
+                yield effect, some
+
+    def _asked(self, effect: Effect, parameters: Sequence[Parameter]) -> Suspect | None:
+        problem = Problem(
+            self.world,
+            self.episodes,
+            Space((*self.fitted, *parameters)),
+            **self.options,
+        )
+        asking = _Asking(self, problem)
+        answers: dict[str, tuple[np.ndarray, float]] = {}
+        for quantity, some in _alike(parameters).items():
+            answer = asking.best(some)
+            if answer is not None:
+                answers[quantity] = answer
+        if not answers:
+            return None
+        quantity = max(answers, key=lambda q: float(answers[q][0].sum()))
+        explained, tried = answers[quantity]
+        total = np.array([(self.left[self.column == c] ** 2).sum() for c in range(len(explained))])
+        start = {p.name: tried for p in _alike(parameters)[quantity]}
+        return Suspect(
+            what=_words(effect, quantity),
+            parameters=tuple(p.name for p in parameters),
+            gain=float(explained.sum() / total.sum()),
+            by_column=dict(
+                zip(self.columns, (explained / np.maximum(total, 1e-12)).tolist(), strict=True)
+            ),
+            start=start,
+        )
+
+
+class _Asking:
+    """One effect put to the test: parameters of one quantity are moved together."""
+
+    def __init__(self, suspicion: Suspicion, problem: Problem) -> None:
+        self.suspicion, self.problem = suspicion, problem
+        space, fitted = problem.space, suspicion.fitted
+        self.here = space.encode(space.nominal())[0]
+        self.here[: len(fitted)] = suspicion.u
+        self.base = problem.residual(self.here[None]).values[0]
+
+    def best(self, parameters: Sequence[Parameter]) -> tuple[np.ndarray, float] | None:
+        """(columns,) power that the quantity explains at its best value, and that value."""
+        found: tuple[np.ndarray, float] | None = None
+        for share in self._shares(parameters):
+            for column_gain, value in self._explained(parameters, share):
+                if found is None or column_gain.sum() > found[0].sum():
+                    found = column_gain, value
+        return found
+
+    def _shares(self, parameters: Sequence[Parameter]) -> list[np.ndarray]:
+        """Batches of shares of the unit cube by which to move."""
+        nominal = float(parameters[0].encode(np.array([parameters[0].nominal]))[0])
+        way = 1.0 - nominal if nominal < _TWO_SIDED[1] else -nominal
+        steps = [share * way for share in _TRIED]
+        if _TWO_SIDED[0] < nominal < _TWO_SIDED[1]:
+            steps += [-step for step in steps]
+        changes = self._changes(parameters, np.array(steps))
+        if self._traces(changes).any():
+            return [np.array(steps)]
+        onset = self._onset(parameters, way)
+        return [] if onset is None else [onset + np.sign(way) * np.array(_ONSET_STEPS) * 1e-3]
+
+    def _onset(self, parameters: Sequence[Parameter], way: float) -> float | None:
+        """How far from nominal a parameter first leaves a trace, where it does not at once."""
+        quiet, loud = 0.0, 0.98 * way
+        if not self._traces(self._changes(parameters, np.array([loud])))[0]:
+            return None
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (quiet + loud)
+            trace = self._traces(self._changes(parameters, np.array([middle])))[0]
+            quiet, loud = (quiet, middle) if trace else (middle, loud)
+        return quiet
+
+    def _changes(self, parameters: Sequence[Parameter], steps: np.ndarray) -> np.ndarray:
+        """(k, N) what moving all parameters of a quantity does to the residual."""
+        moved = np.tile(self.here, (len(steps), 1))
+        for parameter in parameters:
+            i = self.problem.space.index(parameter.name)
+            moved[:, i] = np.clip(moved[:, i] + steps, 0.0, 1.0)
+        return self.problem.residual(moved).values - self.base
+
+    def _traces(self, changes: np.ndarray) -> np.ndarray:
+        return (changes**2).mean(axis=1) > _TRACE * (self.base**2).mean()
+
+    def _explained(
+        self, parameters: Sequence[Parameter], steps: np.ndarray
+    ) -> Iterator[tuple[np.ndarray, float]]:
+        suspicion, p = self.suspicion, parameters[0]
+        nominal = float(p.encode(np.array([p.nominal]))[0])
+        for step, change in zip(steps, self._changes(parameters, steps), strict=True):
+            new = suspicion._new(change * suspicion._root)
+            yield (
+                self._by_column(new, alone=len(parameters) == 1),
+                float(p.decode(np.clip(nominal + step, 0.0, 1.0))),
+            )
+
+    def _by_column(self, new: np.ndarray, *, alone: bool) -> np.ndarray:
+        """(columns,) power explained: each column by its own parameter, or all by the same."""
+        suspicion = self.suspicion
+        kinds = [suspicion.column == c for c in range(len(suspicion.columns))]
+        left = suspicion.left
+        if alone:
+            shares = np.full(len(kinds), _amount(new, left))
+        else:
+            shares = np.array([_amount(new[k], left[k]) for k in kinds])
+        gains = [
+            (left[k] ** 2).sum() - ((left[k] + a * new[k]) ** 2).sum()
+            for k, a in zip(kinds, shares, strict=True)
+        ]
+        return np.array(gains) if alone else np.maximum(gains, 0.0)
+
+
+def _amount(new: np.ndarray, left: np.ndarray) -> float:
+    """How much of a change best cancels what is left; never backwards."""
+    power = float((new**2).sum())
+    return float(np.clip(-(new @ left) / power, 0.0, _FURTHEST)) if power > 0 else 0.0
+
+
+def _alike(parameters: Sequence[Parameter]) -> dict[str, list[Parameter]]:
+    """Parameters of one effect by what they are about, whatever the joint."""
+    found: dict[str, list[Parameter]] = defaultdict(list)
+    for parameter in parameters:
+        parts = parameter.name.split("/")
+        found[
+            parts[-1] if len(parts) == 3 and parts[0] != "environment" else "/".join(parts[1:])
+        ] += [parameter]
+    return found
+
+
+def _words(effect: Effect, quantity: str) -> str:
+    text = (type(effect).__doc__ or "").strip().split("\n")[0].rstrip(".")
+    told = text.split(":")[0] if type(effect).__name__ != "FieldEffect" else ""
+    return f"{told or 'Another'} ({quantity.replace('_', ' ')})" if told else quantity
