@@ -29,7 +29,7 @@ FITTED = (
     "circular_motion",
 )
 CHOOSING = (
-    *("step_response", "symmetric_motion", "single_joint_wrist_pitch", "hover_positions"),
+    *("step_response", "oscillation_low_freq", "single_joint_wrist_pitch", "hover_positions"),
     "staircase_motion",
 )
 TOUCHING = {

@@ -26,11 +26,14 @@ BASE = (
     ActionDelay.delay,
 )
 _WORTH = 0.02  # of what is left: a suspect that explains less is not tried
-_TRIES = 5
+_TRIES = 4
 _LEAST_GAIN = 0.005  # of the error on unseen recordings
 _LONGEST_S = 25.0  # of each recording, on the way
+_JUDGED_S = 60.0
+_TOUCHED = 0.01  # of its error: a recording that changes by less has nothing to say
 _ROUGH_S = 8.0  # of each, to choose where to begin
-_STEPS = 6
+_TRYING_S = 12.0  # of each, to try an effect
+_STEPS = 3
 
 Told = Callable[[str], None]
 
@@ -41,7 +44,7 @@ class Choice:
 
     Attributes:
         suspect: What, and what it promised.
-        gain: By how much of its size the error on unseen recordings fell.
+        gain: By what share of its size the error fell on unseen recordings that it reaches.
         spread: Standard error of that, over recordings.
         taken: Whether it is in the fit.
     """
@@ -104,28 +107,33 @@ class Chooser:
         options: dict[str, Any],
         tell: Told,
     ) -> None:
-        self.world, self.options, self.tell = world, options, tell
+        self.world, self.tell = world, tell
+        self.options = {"coupled": False, **options}
         self.episodes = [shortened(e, _LONGEST_S) for e in episodes]
-        self.judges = [shortened(e, _LONGEST_S) for e in judges]
+        self.judges = [shortened(e, _JUDGED_S) for e in judges]
 
     def chosen(self, base: Space) -> Chosen:
         """Begin with some parameters, and add what the data ask for."""
         self.tell(f"{len(base)} parameters that every arm has")
         centre = base.encode(base.nominal())[0]
-        rough = Problem(
-            self.world, [shortened(e, _ROUGH_S) for e in self.episodes], base, **self.options
-        )
+        rough = self._problem(base, _ROUGH_S)
         best = fitted(self._problem(base), centre, self.tell, rough=rough)
         now = Chosen(space=base, u=best.u, choices=())
         self.tell("asking what is missing")
         for suspect in self._suspects(now)[:_TRIES]:
             now = self._tried(now, suspect)
-        return now
+        if not any(choice.taken for choice in now.choices):
+            return now
+        self.tell("all together")
+        centre = now.space.encode(now.space.nominal())[0]
+        best = gone_on(self._problem(now.space), now.u, centre, self.tell, most=2 * _STEPS)
+        return replace(now, u=best.u)
 
     # --------------------------------------------------------------------------------------------
 
-    def _problem(self, space: Space) -> Problem:
-        return Problem(self.world, self.episodes, space, **self.options)
+    def _problem(self, space: Space, longest_s: float = _LONGEST_S) -> Problem:
+        episodes = [shortened(episode, longest_s) for episode in self.episodes]
+        return Problem(self.world, episodes, space, **self.options)
 
     def _suspects(self, now: Chosen) -> list[Suspect]:
         asked = Suspicion(self.world, self.episodes, now.space, now.u, **self.options)
@@ -135,11 +143,9 @@ class Chooser:
         self.tell(f"trying: {suspect}")
         space, start = _with(self.world, now, suspect)
         centre = space.encode(space.nominal())[0]
-        best = gone_on(self._problem(space), start, centre, self.tell, most=_STEPS)
+        best = gone_on(self._problem(space, _TRYING_S), start, centre, self.tell, most=_STEPS)
         before, after = self._errors(now.space, now.u), self._errors(space, best.u)
-        gains = 1.0 - after / before
-        spread = float(gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else 0.0
-        gain = float(gains.mean())
+        gain, spread = _gain(before, after)
         taken = gain > max(_LEAST_GAIN, spread)
         choice = Choice(suspect=suspect, gain=gain, spread=spread, taken=taken)
         self.tell(str(choice))
@@ -154,6 +160,19 @@ class Chooser:
         return np.array(
             [np.sqrt(power[found.episode == e].mean()) for e in np.unique(found.episode)]
         )
+
+
+def _gain(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:
+    """By what share errors (E,) fell, and the standard error of that.
+
+    A table is touched in few recordings: those that an effect does not reach have no say.
+    """
+    gains = 1.0 - after / before
+    reached = gains[np.abs(gains) > _TOUCHED]
+    if not len(reached):
+        return 0.0, 0.0
+    scatter = reached.std(ddof=1) if len(reached) > 1 else abs(reached[0]) / 2
+    return float(reached.mean()), float(scatter / np.sqrt(len(reached)))
 
 
 def _with(world: World, now: Chosen, suspect: Suspect) -> tuple[Space, np.ndarray]:

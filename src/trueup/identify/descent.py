@@ -40,6 +40,7 @@ def descend(
     centre: np.ndarray,
     pull: np.ndarray,
     most: int = 30,
+    enough: float = _ENOUGH,
     on_step: Callable[[int, float], None] | None = None,
 ) -> Descent:
     """From one start (d,) to the nearest best point.
@@ -50,6 +51,7 @@ def descend(
         centre: (d,) what is believed before.
         pull: (d,) how strongly: precision of that belief, in units of one reading's.
         most: Iterations.
+        enough: Relative gain of the cost below which it is over.
         on_step: Told after each iteration: its number and the cost.
     """
     u, damping, replays, step = np.clip(start, 0.0, 1.0), 1.0, 0, 0
@@ -70,7 +72,7 @@ def descend(
             continue
         u, cost = tried[best], float(costs[best])
         damping = float(np.clip(damping * _DAMPINGS[best], _LEAST, _MOST))
-        if gain < _ENOUGH:
+        if gain < enough:
             break
         here, slopes = problem.jacobian(u)
     return Descent(u=u, cost=float(cost), steps=step + 1, replays=replays)

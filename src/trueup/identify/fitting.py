@@ -12,13 +12,18 @@ from trueup.identify.problem import Problem
 from trueup.space import Space
 
 _DELAYS = (0.1, 0.35)  # where between its bounds a delay is begun from, besides nominal
+_ROUGHLY = 0.01  # relative gain of the cost
 _SHORT = 4  # iterations that decide which start is gone on from
 
 Told = Callable[[str], None]
 
 
 def fitted(
-    problem: Problem, centre: np.ndarray, tell: Told, *, rough: Problem | None = None
+    problem: Problem,
+    centre: np.ndarray,
+    tell: Told,
+    *,
+    rough: Problem | None = None,
 ) -> Descent:
     """The best point: a short way from several starts, then all the way from the best.
 
@@ -37,13 +42,22 @@ def fitted(
         tell(f"start {k + 1} of {len(starts)}")
         found.append(descend(first, start, centre=centre, pull=pull, most=_SHORT))
     best = min(found, key=lambda descent: descent.cost)
-    return gone_on(problem, best.u, centre, tell)
+    return gone_on(problem, best.u, centre, tell, rough=rough is not None)
 
 
 def gone_on(
-    problem: Problem, start: np.ndarray, centre: np.ndarray, tell: Told, *, most: int = 30
+    problem: Problem,
+    start: np.ndarray,
+    centre: np.ndarray,
+    tell: Told,
+    *,
+    most: int = 30,
+    rough: bool = False,
 ) -> Descent:
-    """All the way down from one start (d,), every column weighed by what is left of it there."""
+    """Down from one start (d,), every column weighed by what is left of it there.
+
+    All the way, or where `rough` until it is hardly worth another step.
+    """
     left = usual_size(problem.residual(start[None]))[0]
     problem.scale = problem.scale * left
     return descend(
@@ -52,6 +66,7 @@ def gone_on(
         centre=centre,
         pull=_pull(problem, problem.space, start),
         most=most,
+        **({"enough": _ROUGHLY} if rough else {}),
         on_step=lambda k, cost: tell(f"iteration {k + 1}: misfit {np.sqrt(cost):.3g} of the noise"),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -13,15 +13,19 @@ from trueup.episodes import Episode
 from trueup.errors import TrueupError
 from trueup.identify.check import Check, checked
 from trueup.identify.choose import Choice, Chooser
+from trueup.identify.cutting import shortened
 from trueup.identify.estimate import Estimate, Misfit, belief_of, findings_of
-from trueup.identify.fitting import Told, fitted, gone_on
-from trueup.identify.posterior import believed
+from trueup.identify.fitting import Told, fitted
+from trueup.identify.posterior import Posterior, believed, posterior_of
 from trueup.identify.problem import Problem
 from trueup.identify.suspects import Suspicion
 from trueup.identify.usable import Split, usable
 from trueup.space import Space
 from trueup.versions import versions
 from trueup.worlds import World
+
+_LONG_S = 120.0  # of recordings: beyond that the first part of each has to do
+_LONGEST_S = 25.0
 
 
 def identify(
@@ -89,13 +93,13 @@ class _Job:
     def estimate(self, free: Space, *, choose: bool, check: bool) -> Estimate:
         free, start, choices = self._chosen(free) if choose else (free, None, ())
         centre = free.encode(free.nominal())[0]
-        problem = Problem(self.world, self.split.fitted, free, **self.options)
+        long = sum(episode.duration_s for episode in self.split.fitted) > _LONG_S
+        episodes = [shortened(e, _LONGEST_S) if long else e for e in self.split.fitted]
+        problem = Problem(self.world, episodes, free, coupled=not long, **self.options)
         if start is None:
-            best = fitted(problem, centre, self.tell)
-        else:
-            best = gone_on(problem, start, centre, self.tell, most=4)
+            start = fitted(problem, centre, self.tell).u
         self.tell("how sure")
-        posterior = believed(problem, best.u, on_progress=self.tell)
+        posterior = self._sure(problem, start, checked=not long)
         judge = Problem(self.world, self.split.held, free, **self.options)
         u = posterior.mean
         return Estimate(
@@ -106,18 +110,24 @@ class _Job:
             fitted=_misfit(problem, centre, u, len(self.split.fitted)),
             held=_misfit(judge, centre, u, len(self.split.held)),
             noise=dict(zip(problem.columns, posterior.noise.tolist(), strict=True)),
-            check=self._checked(free, u) if check else None,
+            check=self._checked(free, u, choices) if check else None,
             choices=choices,
             notes=self.split.notes,
             made={
                 "seconds": round(perf_counter() - self.began, 2),
-                "iterations": best.steps,
                 "posterior": posterior.sentence,
                 "window_s": self.options["window_s"],
                 "signals": list(self.options["signals"]),
                 "versions": versions("mujoco", "numpy", "scipy"),
             },
         )
+
+    def _sure(self, problem: Problem, u: np.ndarray, *, checked: bool) -> Posterior:
+        """The posterior; put to the test by sampling where the recordings are short enough."""
+        if checked:
+            return believed(problem, u, on_progress=self.tell)
+        here, slopes = problem.jacobian(u)
+        return posterior_of(problem.space, here, slopes, problem.scale, u)
 
     def _chosen(self, free: Space) -> tuple[Space, np.ndarray, tuple[Choice, ...]]:
         chooser = Chooser(
@@ -130,7 +140,7 @@ class _Job:
         found = chooser.chosen(free)
         return found.space, found.u, found.choices
 
-    def _checked(self, free: Space, u: np.ndarray) -> Check | None:
+    def _checked(self, free: Space, u: np.ndarray, choices: tuple[Choice, ...]) -> Check | None:
         if "joint_position" not in self.options["signals"]:
             return None
         self.tell("is anything missing?")
@@ -139,8 +149,12 @@ class _Job:
         first = checked(self.world, self.split.held, point, **where)
         if first.inside:
             return first
-        asked = Suspicion(self.world, self.split.fitted, free, u, **self.options)
-        return Check(excess=first.excess, patterns=first.patterns, suspects=tuple(asked.suspects()))
+        if choices:  # they have been asked
+            suspects = [choice.suspect for choice in choices if not choice.taken]
+        else:
+            asked = Suspicion(self.world, self.split.fitted, free, u, **self.options)
+            suspects = asked.suspects()
+        return replace(first, suspects=tuple(suspects))
 
 
 def _misfit(problem: Problem, before: np.ndarray, after: np.ndarray, episodes: int) -> Misfit:

@@ -41,6 +41,8 @@ class Problem:
         space: The free parameters.
         signals: What to compare.
         window_s: Begin anew at the measured state after each so many seconds; open loop by default.
+        coupled: Whether to find out which parameters act on which columns; if not, one that bears a
+            joint's name is taken to act on that joint alone, which is quick and nearly so.
         threads: CPU threads; 0 takes all.
     """
 
@@ -52,11 +54,12 @@ class Problem:
         *,
         signals: Sequence[str] = ("joint_position",),
         window_s: float | None = None,
+        coupled: bool = True,
         threads: int = 0,
     ) -> None:
         if not len(space):
             raise TrueupError("Nothing is free to be fitted.", fix="Select at least one parameter.")
-        self.space, self.signals = space, tuple(signals)
+        self.space, self.signals, self.coupled = space, tuple(signals), coupled
         self._replayer = Replayer(
             world, episodes, space, window_s=window_s, signals=signals, threads=threads
         )
@@ -96,6 +99,9 @@ class Problem:
         similar joints costs as many replays as one joint has parameters. Who acts where is found
         out the first time, by moving each alone. `exact` does so again, and leaves out nothing.
         """
+        if not (self.coupled or exact or self._groups):
+            self.residual(u[None])  # which tells the columns
+            self._share_out(self._named())
         alone = [np.array([i]) for i in range(len(self.space))]
         groups = alone if exact else self._groups or alone
         steps = np.where(u + self.steps > 1.0, -self.steps, self.steps)
@@ -124,7 +130,16 @@ class Problem:
             [np.sqrt((slopes[column == c] ** 2).mean(axis=0)) for c in range(len(self.columns))],
             axis=1,
         )
-        reaches = power > _NOTHING * np.maximum(power.max(axis=1, keepdims=True), 1e-12)
+        self._share_out(power > _NOTHING * np.maximum(power.max(axis=1, keepdims=True), 1e-12))
+
+    def _named(self) -> np.ndarray:
+        """(d, columns) which columns each parameter is named after; all, if it is after none."""
+        joints = [name.rsplit("/", 1)[-1] for name in self.columns]
+        named = np.array([[joint in p.name.split("/") for joint in joints] for p in self.space])
+        return named | ~named.any(axis=1, keepdims=True)
+
+    def _share_out(self, reaches: np.ndarray) -> None:
+        """Put parameters together whose columns (d, columns) have none in common."""
         groups: list[list[int]] = []
         for i in np.argsort(-reaches.sum(axis=1), kind="stable"):
             for group in groups:

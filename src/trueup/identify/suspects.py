@@ -11,17 +11,20 @@ import numpy as np
 
 from trueup.effects import Effect
 from trueup.episodes import Episode
+from trueup.identify.cutting import shortened
 from trueup.identify.descent import weights
 from trueup.identify.problem import Problem
 from trueup.space import Parameter, Space
 from trueup.worlds import World
 
 _GAPS = ("actuation", "latency", "environment", "object", "contact")
-_TRIED = (0.04, 0.15, 0.4)  # of the way from nominal to a bound
+_TRIED = (0.1, 0.4)  # of the way from nominal to a bound
+_LONGEST_S = 15.0  # of each recording: enough to suspect
 _TWO_SIDED = (0.3, 0.7)  # a nominal value between these shares of its bounds may err both ways
 _FURTHEST = 4.0  # times the change that was tried: an extrapolation beyond is not believed
 _TRACE = 1e-3  # of the residual: a change below leaves no trace
 _HALVINGS = 7
+_LEAST_START = 0.02  # of the change that was tried: so that a fit can begin at all
 _LEAST_NOISE = 0.1  # of the residual: a joint that hardly moves shows less than its sensor has
 _ONSET_STEPS = (2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 120.0, 160.0, 240.0)  # thousandths of the bounds
 _DRAWN = ("jitter", "noise", "drift", "dropout", "probability")  # nothing that a replay repeats
@@ -81,9 +84,10 @@ class Suspicion:
         u: np.ndarray,
         **options: Any,
     ) -> None:
-        self.world, self.episodes, self.fitted, self.u = world, tuple(episodes), fitted, u
+        self.world, self.fitted, self.u = world, fitted, u
+        self.episodes = tuple(shortened(episode, _LONGEST_S) for episode in episodes)
         self.options = options
-        problem = Problem(world, episodes, fitted, **options)
+        problem = Problem(world, self.episodes, fitted, **options)
         here, slopes = problem.jacobian(u)
         self.columns, self.column = problem.columns, here.column
         self._root = np.sqrt(weights(here)[0] * self._fair(here.values[0]))
@@ -136,17 +140,18 @@ class Suspicion:
             **self.options,
         )
         asking = _Asking(self, problem)
-        answers: dict[str, tuple[np.ndarray, float]] = {}
+        answers: dict[str, _Answer] = {}
         for quantity, some in _alike(parameters).items():
             answer = asking.best(some)
             if answer is not None:
                 answers[quantity] = answer
         if not answers:
             return None
-        quantity = max(answers, key=lambda q: float(answers[q][0].sum()))
-        explained, tried = answers[quantity]
+        quantity = max(answers, key=lambda q: float(answers[q].explained.sum()))
+        explained = answers[quantity].explained
         total = np.array([(self.left[self.column == c] ** 2).sum() for c in range(len(explained))])
-        start = {p.name: tried for p in _alike(parameters)[quantity]}
+        some = _alike(parameters)[quantity]
+        start = {p.name: answers[quantity].value(p, self.columns) for p in some}
         return Suspect(
             what=_words(effect, quantity),
             parameters=tuple(p.name for p in parameters),
@@ -156,6 +161,30 @@ class Suspicion:
             ),
             start=start,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Answer:
+    """What a quantity explains when it is moved.
+
+    Attributes:
+        explained: (columns,) power.
+        step: How far it was moved, in the unit cube.
+        amount: (columns,) how much of that is best.
+    """
+
+    explained: np.ndarray
+    step: float
+    amount: np.ndarray
+
+    def value(self, parameter: Parameter, columns: Sequence[str]) -> float:
+        """The value that is best for the column that a parameter is named after, or as tried."""
+        joints = [name.rsplit("/", 1)[-1] for name in columns]
+        mine = [joint in parameter.name.split("/") for joint in joints]
+        amount = float(self.amount[mine].mean()) if any(mine) else 1.0
+        nominal = float(parameter.encode(np.array([parameter.nominal]))[0])
+        moved = nominal + max(amount, _LEAST_START) * self.step
+        return float(parameter.decode(np.clip(moved, 0.0, 1.0)))
 
 
 class _Asking:
@@ -168,13 +197,13 @@ class _Asking:
         self.here[: len(fitted)] = suspicion.u
         self.base = problem.residual(self.here[None]).values[0]
 
-    def best(self, parameters: Sequence[Parameter]) -> tuple[np.ndarray, float] | None:
-        """(columns,) power that the quantity explains at its best value, and that value."""
-        found: tuple[np.ndarray, float] | None = None
-        for share in self._shares(parameters):
-            for column_gain, value in self._explained(parameters, share):
-                if found is None or column_gain.sum() > found[0].sum():
-                    found = column_gain, value
+    def best(self, parameters: Sequence[Parameter]) -> _Answer | None:
+        """What the quantity explains at its best value."""
+        found: _Answer | None = None
+        for steps in self._shares(parameters):
+            for answer in self._explained(parameters, steps):
+                if found is None or answer.explained.sum() > found.explained.sum():
+                    found = answer
         return found
 
     def _shares(self, parameters: Sequence[Parameter]) -> list[np.ndarray]:
@@ -183,7 +212,7 @@ class _Asking:
         way = 1.0 - nominal if nominal < _TWO_SIDED[1] else -nominal
         steps = [share * way for share in _TRIED]
         if _TWO_SIDED[0] < nominal < _TWO_SIDED[1]:
-            steps += [-step for step in steps]
+            steps = [steps[0], -steps[0]]
         changes = self._changes(parameters, np.array(steps))
         if self._traces(changes).any():
             return [np.array(steps)]
@@ -212,32 +241,30 @@ class _Asking:
     def _traces(self, changes: np.ndarray) -> np.ndarray:
         return (changes**2).mean(axis=1) > _TRACE * (self.base**2).mean()
 
-    def _explained(
-        self, parameters: Sequence[Parameter], steps: np.ndarray
-    ) -> Iterator[tuple[np.ndarray, float]]:
-        suspicion, p = self.suspicion, parameters[0]
-        nominal = float(p.encode(np.array([p.nominal]))[0])
-        for step, change in zip(steps, self._changes(parameters, steps), strict=True):
-            new = suspicion._new(change * suspicion._root)
-            yield (
-                self._by_column(new, alone=len(parameters) == 1),
-                float(p.decode(np.clip(nominal + step, 0.0, 1.0))),
-            )
+    def _explained(self, parameters: Sequence[Parameter], steps: np.ndarray) -> Iterator[_Answer]:
+        changes = self._changes(parameters, steps)
+        for step, change in zip(steps, changes, strict=True):
+            new = self.suspicion._new(change * self.suspicion._root)
+            yield self._by_column(new, float(step), alone=len(parameters) == 1)
 
-    def _by_column(self, new: np.ndarray, *, alone: bool) -> np.ndarray:
-        """(columns,) power explained: each column by its own parameter, or all by the same."""
+    def _by_column(self, new: np.ndarray, step: float, *, alone: bool) -> _Answer:
+        """Each column by its own parameter, or all by the same."""
         suspicion = self.suspicion
         kinds = [suspicion.column == c for c in range(len(suspicion.columns))]
         left = suspicion.left
         if alone:
-            shares = np.full(len(kinds), _amount(new, left))
+            amounts = np.full(len(kinds), _amount(new, left))
         else:
-            shares = np.array([_amount(new[k], left[k]) for k in kinds])
-        gains = [
-            (left[k] ** 2).sum() - ((left[k] + a * new[k]) ** 2).sum()
-            for k, a in zip(kinds, shares, strict=True)
-        ]
-        return np.array(gains) if alone else np.maximum(gains, 0.0)
+            amounts = np.array([_amount(new[k], left[k]) for k in kinds])
+        gains = np.array(
+            [
+                (left[k] ** 2).sum() - ((left[k] + a * new[k]) ** 2).sum()
+                for k, a in zip(kinds, amounts, strict=True)
+            ]
+        )
+        return _Answer(
+            explained=gains if alone else np.maximum(gains, 0.0), step=step, amount=amounts
+        )
 
 
 def _amount(new: np.ndarray, left: np.ndarray) -> float:
