@@ -18,6 +18,7 @@ from trueup.worlds import World
 _OUTSIDE = 1.6  # times what the sensor alone would leave
 _STRUCTURED = 0.15  # share of what is left, predicted on recordings that had no part in it
 _BINS = 12
+_SETTLED_S = 0.5  # a replay that begins in motion knows its speed only roughly
 _FEWEST = 25  # readings in a bin
 _NAMED = 0.03  # of what is left: an effect that explains less is not named
 _WORDS = {
@@ -193,6 +194,7 @@ def _part(track: Track, episode: Episode, name: str, j: int) -> dict[str, np.nda
     """What is left of one joint in one recording, and what it may depend on."""
     measured = np.asarray(track.measured[:, j], float)
     known = np.isfinite(measured) & np.isfinite(track.simulated[0, :, j])
+    known &= track.age_s > _SETTLED_S
     time = track.time_s[known]
     command = episode[COMMAND]
     column = [bare.removesuffix(".pos") for bare in command.names].index(name.removesuffix(".pos"))
