@@ -27,11 +27,32 @@ ROWS = {
     "bus": "benchmarks.bus",
     "latency-budget": "benchmarks.latency_budget",
     "preflight": "benchmarks.preflight",
+    "identify-peer": "benchmarks.identify_peer",
+    "identify-gradients": "benchmarks.identify_gradients",
+    "imu-noise": "benchmarks.imu_noise",
     "training": "benchmarks.training",
     "curriculum": "benchmarks.curriculum",
+    "identify-real": "benchmarks.identify_real",
+    "identify-rehearsal": "benchmarks.identify_rehearsal",
+    "identify-design": "benchmarks.identify_design",
+    "identify-residual": "benchmarks.identify_residual",
+    "identify-payload": "benchmarks.identify_payload",
+    "identify-contact": "benchmarks.identify_contact",
 }
 
-LONG = frozenset({"bus", "preflight", "training", "curriculum"})
+LONG = frozenset(
+    {
+        "bus",
+        "preflight",
+        "training",
+        "curriculum",
+        "identify-rehearsal",
+        "identify-design",
+        "identify-residual",
+        "identify-payload",
+        "identify-contact",
+    }
+)
 """Rows that take longer than all others together: they are measured only when they are named."""
 
 

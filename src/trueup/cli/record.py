@@ -6,18 +6,20 @@ import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import numpy as np
 from tyro.conf import arg
 
-from trueup.cli import recordings, show
+from trueup.cli import designs, recordings, show, things
 from trueup.cli.copies import check_positive, check_seed
 from trueup.cli.files import writable_file
 from trueup.cli.options import Count, Machine, Seconds
 from trueup.episodes import Episode, Writer
 from trueup.errors import TrueupError
 from trueup.hardware import Robot, open_robot
+from trueup.identify import Estimate
+from trueup.identify.design import Design
 from trueup.record import (
     Body,
     Envelope,
@@ -28,7 +30,6 @@ from trueup.record import (
     Series,
     Situation,
     get,
-    names,
     save_preview,
 )
 from trueup.streams import seeds_from
@@ -36,6 +37,7 @@ from trueup.worlds import World
 from trueup.worlds import get as get_world
 
 _ARM, _CUBE = "so101/arm", "so101/lift"
+_STANDARD = ("standard",)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,13 +48,21 @@ class Record(Machine):
     would meet, the table. A real robot does not move without --arm. Keys: p pauses, q ends and goes
     back, space stops at once; Ctrl-C is q. What was recorded until then is kept.
 
+    With --design it works out itself what to record: the motions that would narrow an estimate
+    most in some seconds, each with its reason.
+
     trueup record --robot rehearsal:benign --motion standard --out recordings
     """
 
     robot: Annotated[str | None, arg(metavar="ADDRESS")] = None
     """rehearsal:REALITY[@WORLD], tcp:HOST:PORT, unix:PATH, or so101:PORT; --preview needs none."""
-    motion: Annotated[tuple[str, ...], arg(metavar="NAME|FILE...")] = ("standard",)
+    motion: Annotated[tuple[str, ...], arg(metavar="NAME|FILE...")] = _STANDARD
     """What to do: names from `trueup record motions`, files of motions, or all."""
+    design: Annotated[Path | None, arg(metavar="ESTIMATE")] = None
+    """Instead of --motion: what would narrow this estimate most, a file that `trueup identify`
+    wrote."""
+    seconds: Seconds = None
+    """How long a design may take, from the ready pose and back to it; 20 by default."""
     out: Annotated[Path | None, arg(metavar="DATASET")] = None
     """The dataset to add episodes to; made where it is missing."""
     arm: bool = False
@@ -89,9 +99,15 @@ class Record(Machine):
             return
         assert self.robot is not None and self.out is not None
         labels = dict(_label(text) for text in self.label)
+        if self.design is not None:
+            labels.setdefault("design", self.design.name)
         with self._opened(self.robot) as robot:
             world = self._world(getattr(robot, "world", None))
-            series = self._series(Body.of(world))
+            series, design = self._chosen(world, robot)
+            if design is not None and not design.helps:
+                if self.json:
+                    show.print_json({"design": design.to_json(), "episodes": []})
+                return
             with _Store(self.out) as writer, Keyboard(_say) as keys:
                 recorder = Recorder(
                     robot=robot,
@@ -99,24 +115,26 @@ class Record(Machine):
                     writer=writer,
                     control=keys,
                     arm=self.arm,
-                    objects=self._objects(world, series),
-                    seeds=seeds_from(np.random.default_rng(self.seed), robot.n),
+                    objects=things.told(world, self.object, things.needed(series)),
+                    seeds=self._seeds(robot.n),
                     labels=labels,
                 )
                 with recordings.told(quiet=self.json) as recorder.on_progress:
                     recording = recorder.record(series.motions)
                 result = recordings.as_result(recording, robot, world, self.out, len(writer))
         if self.json:
-            show.print_json(result)
+            show.print_json(result if design is None else {**result, "design": design.to_json()})
         else:
             recordings.print_result(result)
 
     def _check(self) -> None:
         check_positive("--cells", self.cells)
         check_seed(self.seed)
-        for option, value in (("--duration", self.duration), ("--rate", self.rate)):
+        times = {"--duration": self.duration, "--rate": self.rate, "--seconds": self.seconds}
+        for option, value in times.items():
             if value is not None and not (math.isfinite(value) and value > 0):
                 raise TrueupError(f"{option} is {value}.", fix="Give a number above 0.")
+        self._check_design()
         if self.object and len(self.object) not in (2, 3):
             raise TrueupError(
                 f"--object has {len(self.object)} numbers.", fix="Give x and y in m, and a turn."
@@ -131,10 +149,34 @@ class Record(Machine):
                 fix="Try --robot rehearsal:benign --out recordings, or --preview plan.png.",
             )
 
+    def _check_design(self) -> None:
+        if self.design is None and self.seconds is not None:
+            raise TrueupError(
+                "--seconds is how long a design may take, and there is no --design.",
+                fix="Give --design ESTIMATE, or --duration for the length of each motion.",
+            )
+        given = [
+            option
+            for option, is_given in (
+                ("--motion", self.motion != _STANDARD),
+                ("--duration", self.duration is not None),
+                ("--scale", self.scale != 1.0),
+            )
+            if is_given
+        ]
+        if self.design is not None and given:
+            raise TrueupError(
+                f"{given[0]} and --design both say what to do.",
+                fix="Leave one away: a design chooses motions, their size and their length itself.",
+            )
+
     def _draw(self, file: Path) -> None:
         world = self._world(None)
         envelope = Envelope(world)
-        series = self._series(envelope.body)
+        series, design = self._chosen(world, None)
+        if design is not None and not design.helps:
+            return
+        needed = things.needed(series)
         situation = Situation(
             world=world,
             body=envelope.body,
@@ -143,8 +185,8 @@ class Record(Machine):
             objects={
                 name: np.atleast_2d(pose)
                 for name, pose in {
-                    **_nominal(world, series),
-                    **self._objects(world, series),
+                    **things.nominal(world, needed),
+                    **things.told(world, self.object, needed),
                 }.items()
             },
         )
@@ -161,6 +203,28 @@ class Record(Machine):
                 soft_wrap=True,
             )
 
+    def _chosen(self, world: World, robot: Robot | None) -> tuple[Series, Design | None]:
+        """What was asked for, or what is designed; a design is told at once."""
+        if self.design is None:
+            return self._series(Body.of(world)), None
+        design = designs.made(
+            world,
+            self.design,
+            robot=robot,
+            seconds=self.seconds,
+            joints=self.joints,
+            seeds=self._seeds(1 if robot is None else robot.n),
+            objects=things.told(world, self.object, Envelope(world).things),
+            rate_hz=self.rate,
+            quiet=self.json,
+        )
+        if not self.json:
+            designs.print_design(design)
+        return design.series, design
+
+    def _seeds(self, n: int) -> np.ndarray:
+        return seeds_from(np.random.default_rng(self.seed), n)
+
     def _opened(self, address: str) -> Robot:
         return open_robot(
             address,
@@ -175,6 +239,8 @@ class Record(Machine):
             return get_world(self.world)
         if isinstance(of_robot, str) and of_robot:
             return get_world(of_robot)
+        if self.design is not None:
+            return get_world(Estimate.load(self.design).world)
         probing = any(issubclass(type(m), Probe) for name in self.motion for m in get(name).motions)
         return get_world(_CUBE if probing else _ARM)
 
@@ -193,40 +259,6 @@ class Record(Machine):
                 body, joints=self.joints, duration_s=self.duration, scale=self.scale
             ).motions
         return Series(motions=tuple(motions), name=", ".join(self.motion), joints=body.joints)
-
-    def _objects(self, world: World, series: Series) -> dict[str, np.ndarray]:
-        """Poses (7,) of what probes need, as the operator told them."""
-        if not self.object:
-            return {}
-        x, y = self.object[:2]
-        half = math.radians(self.object[2] if len(self.object) > 2 else 0.0) / 2.0
-        return {
-            name: np.array([x, y, pose[2], math.cos(half), 0.0, 0.0, math.sin(half)])
-            for name, pose in _nominal(world, series).items()
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class ListMotions(Machine):
-    """List the motions that `trueup record` knows.
-
-    A series is a file of motions: copy one, change its numbers, and give the file as --motion.
-
-    trueup record motions
-    """
-
-    def run(self) -> None:
-        """Print them."""
-        found = {name: get(name) for name in names()}
-        if self.json:
-            kinds = {kind: _fields(made) for kind, made in Motion.kinds.items()}
-            series = {name: one.to_json() for name, one in found.items()}
-            show.print_json({"series": series, "kinds": kinds})
-            return
-        table = show.table("name", "motions", "what", keep=("name",))
-        for name, one in found.items():
-            table.add_row(name, ", ".join(motion.kind for motion in one.motions), one.about)
-        show.console().print(table)
 
 
 class _Store:
@@ -251,20 +283,6 @@ class _Store:
     def __exit__(self, *_: object) -> None:
         if self._writer is not None:
             self._writer.close()
-
-
-def _fields(kind: type[Motion]) -> dict[str, Any]:
-    return {**kind().to_json(), "about": (kind.__doc__ or "").splitlines()[0]}
-
-
-def _nominal(world: World, series: Series) -> dict[str, np.ndarray]:
-    """Where the model has what probes need."""
-    model = world.model
-    found = {}
-    for name in dict.fromkeys(motion.needs for motion in series.motions if motion.needs):
-        at = int(model.jnt_qposadr[model.body_jntadr[model.body(name).id]])
-        found[name] = model.qpos0[at : at + 7].copy()
-    return found
 
 
 def _label(text: str) -> tuple[str, str]:

@@ -124,7 +124,7 @@ VERBS = (
         "record motions",
         "",
         "List the motions that `trueup record` knows.",
-        "record",
+        "motion_list",
         "ListMotions",
     ),
     Verb(
@@ -140,6 +140,34 @@ VERBS = (
         "Fit parameters of a world to recordings, and say how sure.",
         "identify",
         "Identify",
+    ),
+    Verb(
+        "identify noise",
+        "DATA",
+        "What each sensor and clock adds, from recordings alone.",
+        "noise",
+        "Noise",
+    ),
+    Verb(
+        "identify contact",
+        "DATA",
+        "Friction, mass, centre of mass and grip force from contact probes.",
+        "probing",
+        "Contact",
+    ),
+    Verb(
+        "identify payload",
+        "DATA",
+        "Weigh what a link carries, from motions with it and without it.",
+        "probing",
+        "Payload",
+    ),
+    Verb(
+        "identify residual",
+        "DATA",
+        "Learn what an identified world still misses, where that is worth it.",
+        "residual",
+        "Residual",
     ),
     Verb(
         "episodes info",
