@@ -16,6 +16,7 @@ from trueup.identify.design.touching import probes
 from trueup.identify.design.words import advice, opened, untold
 from trueup.identify.estimate import Estimate, Misfit, belief_of, findings_of
 from trueup.record import Body, Envelope, Probe, Series, Situation, Triangle
+from trueup.space import JointNormal
 from trueup.worlds import get
 
 ARM, LIFT = get("so101/arm"), get("so101/lift")
@@ -245,6 +246,13 @@ def test_what_is_known_well_is_not_listed_as_untold():
 def test_an_estimate_of_another_world_is_a_sentence():
     with pytest.raises(TrueupError, match=r"contact/object-table/sliding.*does not have"):
         designed(ARM, doubting("contact/object-table/sliding", world=LIFT), generator=seeded())
+
+
+def test_a_covariance_that_rounding_made_uneven_is_good_enough():
+    estimate = doubting(*ELBOW)
+    uneven = estimate.belief.covariance + np.array([[0.0, 1e-12], [0.0, 0.0]])
+    belief = JointNormal(estimate.belief.names, estimate.belief.mean, uneven)
+    assert np.isfinite(knowledge(replace(estimate, belief=belief)).draws).all()
 
 
 def test_an_estimate_without_noise_is_a_sentence():

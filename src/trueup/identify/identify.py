@@ -16,8 +16,9 @@ from trueup.identify.choose import Choice, Chooser
 from trueup.identify.cutting import shortened
 from trueup.identify.estimate import Estimate, Misfit, belief_of, findings_of
 from trueup.identify.fitting import Told, fitted
-from trueup.identify.posterior import Posterior, believed, posterior_of
+from trueup.identify.posterior import Posterior, believed, posterior_of, prior_spread
 from trueup.identify.problem import Problem
+from trueup.identify.scales import sentences, unloaded, widened
 from trueup.identify.suspects import Suspicion
 from trueup.identify.usable import Split, usable
 from trueup.space import Space
@@ -102,11 +103,14 @@ class _Job:
         posterior = self._sure(problem, start, checked=not long)
         judge = Problem(self.world, self.split.held, free, **self.options)
         u = posterior.mean
+        loose = unloaded(self.world, self.split.fitted, free)
+        covariance = widened(posterior.covariance, list(loose.values()))
+        left = np.sqrt(np.diag(covariance)) / prior_spread(free)
         return Estimate(
             world=self.world.name,
-            belief=belief_of(free, u, posterior.covariance),
-            findings=findings_of(free, u, posterior.covariance, posterior.shrink),
-            unseen=tuple(map(str, posterior.unseen)),
+            belief=belief_of(free, u, covariance),
+            findings=findings_of(free, u, covariance, left),
+            unseen=(*sentences(list(loose)), *map(str, posterior.unseen)),
             fitted=_misfit(problem, centre, u, len(self.split.fitted)),
             held=_misfit(judge, centre, u, len(self.split.held)),
             noise=dict(zip(problem.columns, posterior.noise.tolist(), strict=True)),

@@ -9,7 +9,7 @@ import numpy as np
 from trueup.errors import TrueupError
 from trueup.identify.estimate import Estimate
 from trueup.identify.target import prior_spread
-from trueup.space import Space
+from trueup.space import JointNormal, Space
 from trueup.worlds import World
 
 _LEAST_NOISE = 1e-6
@@ -56,8 +56,12 @@ class Knowledge:
             )
         space = Space(tuple(world.catalogue[name] for name in names))
         width = np.array([np.ptp(_scaled(p)) for p in space])
-        covariance = estimate.belief.covariance / np.outer(width, width)
-        drawn = space.narrowed(estimate.belief).sample(generator, max(draws - 1, 0))
+        belief = estimate.belief
+        # equal across the diagonal to the last digit, which an inverse is not
+        even = 0.5 * (belief.covariance + belief.covariance.T)
+        covariance = even / np.outer(width, width)
+        believed = JointNormal(names, belief.mean, even)
+        drawn = space.narrowed(believed).sample(generator, max(draws - 1, 0))
         point = {name: value for name, value in estimate.point.items() if name in names}
         best = space.encode(space.point(point))
         return cls(

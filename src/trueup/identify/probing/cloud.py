@@ -80,7 +80,7 @@ def settle(
     generator: np.random.Generator,
     *,
     shaken: Searched | None = None,
-    rounds: int = 6,
+    rounds: int = 8,
     on_round: Callable[[int, Belief], None] | None = None,
 ) -> Settled:
     """Look everywhere, then close in from the best of what was seen.

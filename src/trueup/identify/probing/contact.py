@@ -13,6 +13,7 @@ import numpy as np
 from trueup.episodes import Episode
 from trueup.episodes.episode import JOINTS
 from trueup.errors import TrueupError
+from trueup.identify.descent import usual_size
 from trueup.identify.estimate import Estimate, Finding, belief_of, findings_of
 from trueup.identify.posterior import prior_spread, unseen_of
 from trueup.identify.probing.cloud import Belief, settle
@@ -103,7 +104,6 @@ def identify_contact(
     findings = findings_of(free, u, covariance, best.belief.spread / prior.spread)
     kinds = {kind_of(episode) for episode in split.fitted}
     unseen = unseen_of(free, covariance, prior.spread)
-    left = problem.sizes(u)
     return Estimate(
         world=world.name,
         belief=belief_of(free, u, covariance),
@@ -111,8 +111,8 @@ def identify_contact(
         unseen=(*map(str, unseen), *_advice(findings, kinds)),
         fitted=problem.misfit(centre, u, len(split.fitted)),
         held=judge.misfit(centre, u, len(split.held)),
-        noise=left,
-        notes=(*split.notes, *_strange(problem, left)),
+        noise=problem.sizes(u),
+        notes=(*split.notes, *_strange(problem, u)),
         made={
             "seconds": round(perf_counter() - began, 2),
             "replays": best.points * len(split.fitted),
@@ -233,14 +233,14 @@ def _pattern(name: str) -> str:
     return next(pattern for pattern in TOLD_BY if fnmatchcase(name, pattern))
 
 
-def _strange(problem: Joined, left: Mapping[str, float]) -> Iterator[str]:
+def _strange(problem: Joined, u: np.ndarray) -> Iterator[str]:
     """A sentence where joints do not move as the model's do: contact is read off a wrong arm."""
-    sizes = dict(zip(problem.columns, problem.scale, strict=True))
-    ratio = {n: left[n] / size for n, size in sizes.items() if n.startswith(f"{JOINTS}/")}
-    worst = max(ratio, key=lambda name: ratio[name], default="")
-    if worst and ratio[worst] > _STRANGE:
+    sizes = dict(zip(problem.columns, usual_size(problem.residual(u[None]))[0], strict=True))
+    joints = {name: size for name, size in sizes.items() if name.startswith(f"{JOINTS}/")}
+    worst = max(joints, key=lambda name: joints[name], default="")
+    if worst and joints[worst] > _STRANGE:
         yield (
-            f"The arm is not as it is taken to be: {worst} stays off by {ratio[worst]:.1f} times "
-            "its noise, and what touching shows is put down to contact all the same. Identify the "
-            "arm first, and give its estimate."
+            f"The arm is not as it is taken to be: {worst} is usually off by {joints[worst]:.1f} "
+            "times its noise, and what touching shows is put down to contact all the same. "
+            "Identify the arm first, and give its estimate."
         )

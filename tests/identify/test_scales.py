@@ -1,0 +1,42 @@
+"""A joint that gravity does not load has one free common scale, and that is said."""
+
+import numpy as np
+
+from tests.identify.planted import WORLD, recorded
+from trueup.identify import identify
+from trueup.identify.scales import unloaded, widened
+
+FREE = WORLD.catalogue.select(
+    *(f"actuation/{j}/{q}" for j in ("shoulder_pan", "shoulder_lift") for q in ("kp", "damping")),
+    *(f"actuation/{j}/frictionloss" for j in ("shoulder_pan", "shoulder_lift")),
+)
+
+
+def test_only_joints_about_a_vertical_axis_or_through_their_load_are_unloaded() -> None:
+    ways = unloaded(WORLD, [recorded({}, seconds=4.0)], FREE)
+    assert list(ways) == ["shoulder_pan"]
+    moved = {name for name, x in zip(FREE.names, ways["shoulder_pan"], strict=True) if x}
+    assert moved == {f"actuation/shoulder_pan/{q}" for q in ("kp", "damping", "frictionloss")}
+
+
+def test_they_are_widened_together_and_the_rest_is_not() -> None:
+    ways = list(unloaded(WORLD, [recorded({}, seconds=4.0)], FREE).values())
+    wide = widened(1e-6 * np.eye(len(FREE)), ways)
+    spread = np.sqrt(np.diag(wide))
+    pan = [i for i, name in enumerate(FREE.names) if "pan" in name]
+    lift = [i for i, name in enumerate(FREE.names) if "lift" in name]
+    np.testing.assert_allclose(spread[lift], 1e-3)
+    correlation = wide[np.ix_(pan, pan)] / np.outer(spread[pan], spread[pan])
+    assert correlation.min() > 0.99
+
+
+def test_an_estimate_says_it_and_keeps_it_for_training() -> None:
+    truth = {"actuation/shoulder_pan/kp": 15.0}
+    episodes = [recorded(truth, seconds=4.0, seed=s) for s in range(2)]
+    estimate = identify(WORLD, episodes, FREE, check=False, threads=1)
+    assert any("shoulder_pan" in line and "common scale" in line for line in estimate.unseen)
+    narrowed = WORLD.catalogue.narrowed(estimate)
+    drawn = narrowed.sample(np.random.default_rng(0), 400)
+    kp, damping = (drawn.column(f"actuation/shoulder_pan/{q}") for q in ("kp", "damping"))
+    assert np.corrcoef(np.log(kp), np.log(damping))[0, 1] > 0.9
+    assert 0.1 < np.log(kp).std() < 0.25
