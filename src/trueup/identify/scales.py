@@ -38,7 +38,8 @@ def unloaded(world: World, episodes: Sequence[Episode], space: Space) -> dict[st
 
 def widened(covariance: np.ndarray, ways: Sequence[np.ndarray]) -> np.ndarray:
     """A covariance (d, d) in which each way may be off by as much as link inertia is."""
-    return covariance + sum(np.outer(_INERTIA * way, _INERTIA * way) for way in ways)
+    wide = covariance + sum(np.outer(_INERTIA * way, _INERTIA * way) for way in ways)
+    return 0.5 * (wide + wide.T)  # to the last bit
 
 
 def sentences(joints: Sequence[str]) -> Iterator[str]:
