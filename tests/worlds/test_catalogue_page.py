@@ -18,7 +18,12 @@ def general(name: str) -> str:
     gap, *middle, quantity = name.split("/")
     quantity = re.sub(r"_[yz]$", "_x", quantity)
     of_a_link = gap == "actuation" and quantity in ("mass", "com_x")
-    subjects = {"contact": "PAIR", "object": "BODY", "actuation": "LINK" if of_a_link else "JOINT"}
+    subjects = {
+        "contact": "PAIR",
+        "object": "BODY",
+        "actuation": "LINK" if of_a_link else "JOINT",
+        "latency": "JOINT",
+    }
     shared = middle[:1] in (["encoder"], ["speed"], ["current"])
     if gap == "sensing" and not shared:
         subjects["sensing"] = "JOINT"

@@ -49,8 +49,13 @@ class TestWorld:
         assert left_out == {
             "actuation/fade_rate",
             "actuation/swing/backlash",
+            "actuation/swing/load_friction",
+            "actuation/swing/rest_friction",
+            "actuation/swing/rest_slip",
+            "actuation/swing/rest_time",
             "actuation/swing/stribeck_torque",
             "actuation/swing/stribeck_velocity",
+            "latency/swing/delay",
         }
 
     def test_never_loses_by_default(self):
