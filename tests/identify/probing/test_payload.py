@@ -10,6 +10,7 @@ from tests.identify.planted import WORLD, recorded
 from trueup.errors import TrueupError
 from trueup.identify import Estimate
 from trueup.identify.probing import identify_payload
+from trueup.identify.probing.weighing import thinned
 from trueup.replay import replayed
 from trueup.worlds.tabletop import tcp_kinematics
 
@@ -120,6 +121,18 @@ def test_recordings_that_cannot_be_used_take_no_part(payload, loaded, bare):
 def test_a_link_that_is_none_is_a_sentence(loaded):
     with pytest.raises(TrueupError, match="'hand' can carry nothing"):
         identify_payload(WORLD, [loaded], link="hand")
+
+
+def test_an_encoder_that_stands_on_a_tick_counts_once():
+    values = np.array([[1, 1, 1, 1, 1, 2, 2, 3, 4, 4, 4], np.arange(11)], float).T
+    episode = recorded({}, seconds=3.0)
+    channel = replace(
+        episode["joint_position"], values=values, time_s=np.arange(11.0), names=("a", "b")
+    )
+    left = thinned(replace(episode, signals={"joint_position": channel}))["joint_position"].values
+    none = np.nan
+    np.testing.assert_array_equal(left[:, 0], [none, none, 1, none, none, 2, 2, 3, none, 4, none])
+    np.testing.assert_array_equal(left[:, 1], values[:, 1])
 
 
 def test_masses_that_nobody_can_know_so_badly_are_refused(loaded):

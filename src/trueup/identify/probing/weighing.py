@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from typing import cast
 
 import numpy as np
 
 from trueup.episodes import Episode
+from trueup.episodes.episode import JOINTS
 from trueup.errors import TrueupError
 from trueup.identify.descent import descend, usual_size
 from trueup.identify.posterior import prior_mean, prior_spread
@@ -28,6 +30,8 @@ _DELAY = "latency/action_delay"
 _DELAYS = (0.0, 0.15, 0.35)  # between its bounds: none shows the way down to the next
 _SHORT = 5  # iterations that decide which delay is gone on from
 _ROUNDS = 3  # of slopes across what is uncertain
+_REPEATS = 2  # equal readings in a row that still count one by one
+_SHORTEST = 1.2  # physics steps: a delay below cannot be told from its neighbours
 _SETTLED = 0.1  # nats: a step that gains less than this is none
 
 Told = Callable[[str], None]
@@ -50,11 +54,27 @@ class Setting:
         for episodes, space, label in zip(
             sides, (self.free, arm), ("loaded/", "bare/"), strict=False
         ):
-            problem = Problem(
-                self.world, episodes, space, signals=self.signals, threads=self.threads
-            )
+            some = [thinned(episode) for episode in episodes]
+            problem = Problem(self.world, some, space, signals=self.signals, threads=self.threads)
             parts.append(part_of(problem, self.free, list(space.nominal().values()), label))
         return Joined(parts, len(self.free))
+
+
+def thinned(episode: Episode) -> Episode:
+    """The episode without readings that only repeat: of a run of equal ones the middle is left.
+
+    An encoder that stands on one tick is off by the same part of it each time. Counted as many
+    readings, a joint at rest would seem to be known far better than to a tick.
+    """
+    channel = episode[JOINTS]
+    values = np.array(channel.values, float)
+    for column in values.T:
+        ends = np.flatnonzero(np.diff(column) != 0) + 1
+        for begin, end in pairwise([0, *ends, len(column)]):
+            if end - begin > _REPEATS:
+                middle = (begin + end) // 2
+                column[begin:middle] = column[middle + 1 : end] = np.nan
+    return replace(episode, signals={**episode.signals, JOINTS: replace(channel, values=values)})
 
 
 def unknowns(world: World, space: Space | None, link: str) -> tuple[Space, Space]:
@@ -129,11 +149,22 @@ def bottom(problem: Joined, u: np.ndarray, free: Space) -> tuple[np.ndarray, np.
         covariance = hanging_together(seen, problem.residual(u[None]), spread)
         precision = seen.slopes.T @ seen.slopes + np.diag(spread**-2)
         slope = seen.slopes.T @ seen.values + (u - centre) / spread**2
-        step = -np.linalg.solve(precision, slope)
+        moved = _simulated(problem, u, free)
+        step = np.zeros(len(u))
+        step[moved] = -np.linalg.solve(precision[np.ix_(moved, moved)], slope[moved])
         u = np.clip(u + step, 0.0, 1.0)
         if step @ precision @ step < _SETTLED:
             break
     return u, covariance
+
+
+def _simulated(problem: Joined, u: np.ndarray, free: Space) -> np.ndarray:
+    """Which parameters can be moved a little: no delay lies between none and a physics step."""
+    step_s = problem.parts[0].problem._replayer.compiled.model.opt.timestep
+    late = free.decode(u[None]).values[0]
+    return np.array(
+        [i for i, p in enumerate(free) if p.unit != "s" or late[i] >= _SHORTEST * step_s]
+    )
 
 
 def _seen(problem: Joined, u: np.ndarray, covariance: np.ndarray) -> Slopes:
