@@ -11,11 +11,12 @@ import numpy as np
 from trueup.files import whole
 from trueup.identify.estimate import Estimate, Finding, Misfit
 from trueup.replay import Panel
-from trueup.replay.pictures.panels import MEASURED, SIMULATED
+from trueup.replay.pictures.panels import SIMULATED
 
 _WIDTH, _HEIGHT, _EDGE = 640, 150, 34  # of a chart, in units of its view box
 _POINTS = 900  # of a curve: more cannot be told apart
 _BAR = 160
+_LEAST_PAD = 0.01  # in the signal's unit: a joint at rest is drawn at rest
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --soft: #667; --line: #ccd; --page: #fff; }
@@ -25,7 +26,8 @@ _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page);
   max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .6rem; border-bottom: 1px solid var(--line); text-align: right; }
+th, td { white-space: nowrap; padding: .25rem .6rem; border-bottom: 1px solid var(--line);
+  text-align: right; }
 th:first-child, td:first-child, td:last-child, th:last-child { text-align: left; }
 figure { margin: 1.2rem 0; } figcaption { color: var(--soft); font-size: .9rem; }
 svg { width: 100%; height: auto; } svg text { fill: var(--soft); font-size: 11px; }
@@ -72,9 +74,6 @@ def _page(estimate: Estimate, panels: Mapping[str, Sequence[Panel]], real: bool)
 def section(estimate: Estimate, panels: Mapping[str, Sequence[Panel]]) -> Iterator[str]:
     """The section's parts, for a report that has others too."""
     yield f"<p>{escape(_answer(estimate))}</p>"
-    yield "<h2>Parameters, before and after</h2>"
-    yield "<p>Bars show the 90 % interval between the parameter's bounds; the tick is before.</p>"
-    yield '<div class="wide">' + _table(estimate.findings) + "</div>"
     for head, lines in (
         ("What was chosen", map(str, estimate.choices)),
         ("Is anything missing?", estimate.check.sentences if estimate.check else ()),
@@ -84,6 +83,9 @@ def section(estimate: Estimate, panels: Mapping[str, Sequence[Panel]]) -> Iterat
         items = "".join(f"<li>{escape(line)}</li>" for line in lines)
         if items:
             yield f"<h2>{head}</h2><ul>{items}</ul>"
+    yield "<h2>Parameters, before and after</h2>"
+    yield "<p>Each bar is a 90 % interval on a scale of its own; the tick is what was before.</p>"
+    yield '<div class="wide">' + _table(estimate.findings) + "</div>"
     yield "<h2>Simulated over measured</h2>"
     yield "<p>The last recording, joint by joint.</p>"
     before, after = panels.get("before", ()), panels.get("after", ())
@@ -114,9 +116,13 @@ def _table(findings: Sequence[Finding]) -> str:
 
 def _row(f: Finding) -> str:
     return (
-        f"<tr><td>{escape(f.name)}</td><td>{f.before:.4g}</td><td>{f.value:.4g} {escape(f.unit)}"
+        f"<tr><td>{escape(f.name)}</td><td>{f.before:.4g}</td><td>{f.value:.4g} {_unit(f)}"
         f"</td><td>{f.low:.4g} … {f.high:.4g}</td><td>{_bar(f)}</td><td>{f.verdict}</td></tr>"
     )
+
+
+def _unit(f: Finding) -> str:
+    return "" if f.unit == "1" else escape(f.unit)
 
 
 def _bar(f: Finding) -> str:
@@ -136,17 +142,17 @@ def _bar(f: Finding) -> str:
 def _figure(before: Panel, after: Panel) -> str:
     low = float(np.nanmin(after.measured))
     high = float(np.nanmax(after.measured))
-    pad = 0.08 * (high - low) + 1e-9
+    pad = max(0.08 * (high - low), _LEAST_PAD)
     frame = (float(after.time_s[0]), float(after.time_s[-1]), low - pad, high + pad)
     curves = (
-        _curve(before.time_s, before.simulated, frame, "currentColor", ' stroke-dasharray="3 3"'),
-        _curve(after.time_s, after.measured, frame, MEASURED),
+        _curve(before.time_s, before.simulated, frame, "var(--soft)", ' stroke-dasharray="3 3"'),
+        _curve(after.time_s, after.measured, frame, "currentColor"),
         _curve(after.time_s, after.simulated, frame, SIMULATED),
     )
     sizes = [float(np.sqrt(np.nanmean(panel.residual**2))) for panel in (before, after)]
     said = (
-        f"{escape(after.title)}: off by {sizes[0]:.4f} {escape(after.unit)} before (dashed), "
-        f"{sizes[1]:.4f} after."
+        f"{escape(after.title.split(' ')[0])}: measured (plain) and simulated, off by "
+        f"{sizes[0]:.4f} {escape(after.unit)} before (dashed), {sizes[1]:.4f} after (blue)."
     )
     labels = (
         f'<text x="2" y="12">{frame[3]:.2f}</text><text x="2" y="{_HEIGHT - 4}">{frame[2]:.2f}'
