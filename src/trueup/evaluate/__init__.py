@@ -13,6 +13,8 @@ from trueup.evaluate.evaluation import Failure as Failure
 from trueup.evaluate.fit import check_fit as check_fit
 from trueup.evaluate.fit import piloted as piloted
 from trueup.evaluate.play import Begin as Begin
+from trueup.evaluate.play import Turn as Turn
+from trueup.evaluate.play import Witness as Witness
 from trueup.evaluate.play import evaluate as evaluate
 from trueup.evaluate.slicing import Bin as Bin
 from trueup.evaluate.slicing import Slice as Slice

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,28 @@ Begin = Callable[[Worlds], Controller]
 """From worlds that were just reset to what commands them."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Turn:
+    """One control step of a batch, for whoever watches.
+
+    Attributes:
+        number: Which, from 0.
+        rows: (k,) the episodes of the batch.
+        open: (k,) whether each was still going on before it.
+        observation: What was known, (k, dim) by signal name.
+        command: (k, nu) what was sent.
+    """
+
+    number: int
+    rows: np.ndarray
+    open: np.ndarray
+    observation: Mapping[str, np.ndarray]
+    command: np.ndarray
+
+
+Witness = Callable[[Turn], None]
+
+
 def evaluate(
     world: World,
     begin: Begin,
@@ -27,6 +50,7 @@ def evaluate(
     batch: int = 1024,
     threads: int = 0,
     on_progress: Callable[[int], None] | None = None,
+    witness: Witness | None = None,
 ) -> Evaluation:
     """Play one episode at each point, each to its own end.
 
@@ -42,13 +66,15 @@ def evaluate(
         batch: Worlds that are stepped together, at most.
         threads: CPU threads; 0 takes all. Results do not depend on it.
         on_progress: Called with the number of episodes that were just over.
+        witness: Shown every control step, before it is taken; arrays are valid during the call.
     """
     points, seeds = _checked(world, points, seeds, batch)
     size = _batch_size(len(seeds), batch)
     worlds = CpuWorlds(Compiled(world, _space(world, points)), size, threads=threads)
     report = on_progress or (lambda episodes: None)
     parts = [
-        _played(worlds, begin, points, seeds, rows, report) for rows in _batches(len(seeds), size)
+        _played(worlds, begin, points, seeds, rows, report, witness)
+        for rows in _batches(len(seeds), size)
     ]
     return joined(parts)
 
@@ -70,6 +96,7 @@ def _played(
     seeds: np.ndarray,
     rows: np.ndarray,
     report: Callable[[int], None],
+    witness: Witness | None,
 ) -> Evaluation:
     """One batch, until all its episodes are over."""
     k = len(rows)
@@ -82,6 +109,8 @@ def _played(
         wanted = np.asarray(controller(step_number, observation), float)
         command = _commanded(worlds, wanted, command, ends.open, filled)
         before = ends.open
+        if witness is not None:
+            witness(_turn(step_number, rows, before, observation, command))
         step = worlds.step(command)
         ends.see(step, worlds.time_s)
         report(int((before & ~ends.open)[:k].sum()))
@@ -89,6 +118,18 @@ def _played(
             break
         observation = step.observation
     return ends.evaluation(worlds, k)
+
+
+def _turn(
+    number: int,
+    rows: np.ndarray,
+    open_: np.ndarray,
+    observation: Mapping[str, np.ndarray],
+    command: np.ndarray,
+) -> Turn:
+    k = len(rows)
+    seen = {name: values[:k] for name, values in observation.items()}
+    return Turn(number=number, rows=rows, open=open_[:k], observation=seen, command=command[:k])
 
 
 def _commanded(
