@@ -1,0 +1,342 @@
+"""Simulated trials of one policy in many bent worlds: what each gap looks like, and costs.
+
+It is made once for a policy and kept beside it; every diagnosis of that policy reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from trueup.diagnose.planted import GAPS, Bends, bends, structures, within
+from trueup.diagnose.signature import Traces, signature
+from trueup.errors import TrueupError
+from trueup.evaluate import Begin, Turn, evaluate
+from trueup.files import whole
+from trueup.space import Space
+from trueup.streams import seeds_from
+from trueup.worlds import World
+
+Told = Callable[[str], None]
+
+_FORMAT = "trueup/bank 1"
+_SCREENED = 3  # trials of each bend that is only looked at
+_BATCH = 512
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """How much is simulated.
+
+    Attributes:
+        screened: Bends of each gap that are looked at.
+        kept: Of these, how many are played in full: half of them the most costly.
+        pairs: Worlds in which two gaps are bent.
+        triples: Worlds in which three are.
+        trials: Trials in each world.
+        nominal: Trials in the nominal world.
+    """
+
+    screened: int = 100
+    kept: int = 36
+    pairs: int = 240
+    triples: int = 60
+    trials: int = 20
+    nominal: int = 400
+
+
+COUNTS = (5, 10, 20)
+"""Signatures are taken of so many trials: fewer are noisier, and must be known as such."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Bank:
+    """What was simulated: N worlds.
+
+    Attributes:
+        world: The world's name.
+        policy: The mark of the policy's network.
+        features: Names of a signature's numbers.
+        signatures: (N, F) by number of trials.
+        gaps: (N, 8) which gaps were bent.
+        alone: (N, 8) success lost to each gap where it alone is bent, as shares of 1.
+        shares: (N, 8) each gap's Shapley value, as shares of 1.
+        noise: (N, 8) standard error of these, from the number of trials.
+        success: (N,) share of trials.
+        nominal: Success in the nominal world.
+        nominal_trials: Of so many trials.
+    """
+
+    world: str
+    policy: str
+    features: tuple[str, ...]
+    signatures: dict[int, np.ndarray]
+    gaps: np.ndarray
+    alone: np.ndarray
+    shares: np.ndarray
+    noise: np.ndarray
+    success: np.ndarray
+    nominal: float
+    nominal_trials: int
+
+    def __len__(self) -> int:
+        return len(self.gaps)
+
+    def save(self, path: Path | str) -> None:
+        """Write as a .npz."""
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        arrays |= {f"signatures{k}": values for k, values in self.signatures.items()}
+        arrays |= {
+            "format": np.array(_FORMAT),
+            "world": np.array(self.world),
+            "policy": np.array(self.policy),
+            "features": np.array(self.features),
+            "nominal": np.array([self.nominal, self.nominal_trials]),
+        }
+        with whole(path) as partial, partial.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
+
+    @staticmethod
+    def load(path: Path | str) -> Bank:
+        """Read what `save` wrote; nothing in the file is executed."""
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                if str(stored["format"]) != _FORMAT:
+                    raise ValueError(f"its format is {stored['format']}")
+                counts = [int(n[10:]) for n in stored.files if n.startswith("signatures")]
+                return Bank(
+                    world=str(stored["world"]),
+                    policy=str(stored["policy"]),
+                    features=tuple(stored["features"].tolist()),
+                    signatures={k: stored[f"signatures{k}"] for k in sorted(counts)},
+                    **{name: stored[name] for name in _ARRAYS},
+                    nominal=float(stored["nominal"][0]),
+                    nominal_trials=int(stored["nominal"][1]),
+                )
+        except Exception as error:  # a broken archive fails in a dozen ways
+            raise TrueupError(
+                f"The bank {path} could not be read ({type(error).__name__}: {error}).",
+                fix="Delete it; it is made again when it is needed.",
+            ) from error
+
+
+_ARRAYS = ("gaps", "alone", "shares", "noise", "success")
+
+
+def built(
+    world: World,
+    begin: Begin,
+    space: Space,
+    generator: np.random.Generator,
+    *,
+    policy: str = "",
+    size: Size | None = None,
+    threads: int = 0,
+    on_progress: Told | None = None,
+) -> Bank:
+    """Simulate a bank.
+
+    Bends of single gaps are looked at first, and the costly ones preferred: a world that costs
+    nothing teaches little. Pairs and triples are made of those, so that what each gap costs alone
+    is known for every world, and Shapley values follow.
+
+    Args:
+        world: Where.
+        begin: The policy at the controls, as `evaluate` takes it.
+        space: What may be bent.
+        generator: Where chance comes from.
+        policy: The mark of the policy's network.
+        size: How much.
+        threads: CPU threads; 0 takes all.
+        on_progress: Told in a line how it stands.
+    """
+    size, tell = size or Size(), on_progress or (lambda _: None)
+    player = _Player(world, begin, space, generator, threads)
+    tell("the nominal world")
+    nominal_u = space.encode(space.nominal())
+    nominal = float(player.success(np.repeat(nominal_u, size.nominal, axis=0), 1).mean())
+    kept = _kept(player, space, size, nominal, generator, tell)
+    sets = _sets(kept, size, generator)
+    tell(f"{len(sets)} bent worlds, {size.trials} trials each")
+    played = player.played(np.array([kept.joined(rows) for rows in sets]), size.trials)
+    return _labelled(kept, sets, played, nominal, size, world.name, policy)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Played:
+    signatures: dict[int, np.ndarray]
+    features: tuple[str, ...]
+    success: np.ndarray
+
+
+class _Player:
+    """Plays the policy at points of the space, fast ones and slow ones apart."""
+
+    def __init__(
+        self,
+        world: World,
+        begin: Begin,
+        space: Space,
+        generator: np.random.Generator,
+        threads: int,
+    ) -> None:
+        self.world, self.begin, self.space = world, begin, space
+        self.generator, self.threads = generator, threads
+
+    def success(self, u: np.ndarray, trials: int) -> np.ndarray:
+        """(n,) share of successes at points (n, d)."""
+        found = np.zeros(len(u))
+        for part, rows in structures(self.space, u):
+            seeds = seeds_from(self.generator, trials * len(rows))
+            points = within(self.space, np.repeat(u[rows], trials, axis=0), part)
+            played = self._evaluated(points, seeds, None)
+            found[rows] = played.reshape(-1, trials).mean(axis=1)
+        return found
+
+    def played(self, u: np.ndarray, trials: int) -> _Played:
+        """Signatures of trials at points (n, d)."""
+        success = np.zeros(len(u))
+        rows_of: dict[int, dict[int, np.ndarray]] = {k: {} for k in COUNTS if k <= trials}
+        names: tuple[str, ...] = ()
+        for part, rows in structures(self.space, u):
+            for some in np.array_split(rows, max(1, len(rows) * trials // _BATCH)):
+                seeds = seeds_from(self.generator, trials * len(some))
+                points = within(self.space, np.repeat(u[some], trials, axis=0), part)
+                tape = _Tape(self.world.steps)
+                won = self._evaluated(points, seeds, tape).reshape(-1, trials)
+                success[some] = won.mean(axis=1)
+                for row, traces in zip(some, tape.traces(won, self.world), strict=True):
+                    for k, signed in rows_of.items():
+                        taken = signature(traces.some(np.arange(k)))
+                        signed[int(row)], names = taken.values, taken.names
+        signatures = {
+            k: np.stack([signed[i] for i in range(len(u))]) for k, signed in rows_of.items()
+        }
+        return _Played(signatures=signatures, features=names, success=success)
+
+    def _evaluated(self, points, seeds: np.ndarray, witness) -> np.ndarray:
+        return evaluate(
+            self.world,
+            self.begin,
+            points,
+            seeds,
+            batch=_BATCH,
+            threads=self.threads,
+            witness=witness,
+        ).success
+
+
+class _Tape:
+    """Keeps what is observed and commanded."""
+
+    def __init__(self, steps: int) -> None:
+        self._steps, self._turns = steps, []
+
+    def __call__(self, turn: Turn) -> None:
+        open_ = turn.open[:, None]
+        kept = {
+            name: np.where(open_, values, np.nan).astype(np.float32)
+            for name, values in {**turn.observation, "command": turn.command}.items()
+        }
+        if turn.number == 0:
+            self._turns.append([])
+        self._turns[-1].append(kept)
+
+    def traces(self, success: np.ndarray, world: World) -> list[Traces]:
+        """One for each row of successes (n, trials)."""
+        n, trials = success.shape
+        joined = {name: self._joined(name) for name in self._turns[0][0]}
+        return [
+            Traces(
+                signals={k: v[i * trials : (i + 1) * trials] for k, v in joined.items()},
+                success=success[i],
+                period_s=world.control_period_s,
+            )
+            for i in range(n)
+        ]
+
+    def _joined(self, name: str) -> np.ndarray:
+        parts = []
+        for batch in self._turns:
+            values = np.stack([turn[name] for turn in batch], axis=1).astype(float)
+            missing = self._steps - values.shape[1]
+            parts.append(np.pad(values, ((0, 0), (0, missing), (0, 0)), constant_values=np.nan))
+        return np.concatenate(parts)
+
+
+def _kept(
+    player: _Player,
+    space: Space,
+    size: Size,
+    nominal: float,
+    generator: np.random.Generator,
+    tell: Told,
+) -> Bends:
+    """Bends of each gap: half of them the most costly that were seen, half as they come."""
+    drawn = bends(space, size.screened, generator)
+    tell(f"{len(drawn)} bends, {_SCREENED} trials each")
+    lost = nominal - player.success(drawn.u, _SCREENED)
+    chosen: list[int] = []
+    for gap in np.unique(drawn.gap):
+        rows = np.flatnonzero(drawn.gap == gap)
+        order = rows[np.argsort(-lost[rows] + 1e-3 * generator.random(len(rows)))]
+        costly, rest = order[: size.kept // 2], order[size.kept // 2 :]
+        chosen += [*costly, *generator.choice(rest, size.kept - len(costly), replace=False)]
+    return drawn.some(np.array(chosen))
+
+
+def _sets(kept: Bends, size: Size, generator: np.random.Generator) -> list[tuple[int, ...]]:
+    """Which bends hold together: each alone, then pairs and triples of different gaps."""
+    sets: list[tuple[int, ...]] = [(i,) for i in range(len(kept))]
+    present = np.unique(kept.gap)
+    for many, count in ((2, size.pairs), (3, size.triples)):
+        for _ in range(count if len(present) >= many else 0):
+            gaps = generator.choice(present, many, replace=False)
+            sets.append(tuple(int(generator.choice(np.flatnonzero(kept.gap == g))) for g in gaps))
+    return sets
+
+
+def _labelled(
+    kept: Bends,
+    sets: list[tuple[int, ...]],
+    played: _Played,
+    nominal: float,
+    size: Size,
+    world: str,
+    policy: str,
+) -> Bank:
+    """What each gap costs in each world.
+
+    With v the success: of one gap all of the loss; of two, φ_a = ½ (v₀ − v_a + v_b − v_ab). Of
+    three, the loss beyond what each costs alone is shared out evenly: pairs of these three were not
+    played.
+    """
+    n = len(sets)
+    gaps, alone = np.zeros((n, len(GAPS)), bool), np.zeros((n, len(GAPS)))
+    shares, noise = np.zeros((n, len(GAPS))), np.zeros((n, len(GAPS)))
+    lost = nominal - played.success
+    error = np.sqrt(np.clip(played.success * (1 - played.success), 0.02, None) / size.trials)
+    for row, members in enumerate(sets):
+        columns, m = kept.gap[list(members)], len(members)
+        each = lost[list(members)]
+        gaps[row, columns], alone[row, columns] = True, each
+        shares[row, columns] = each + (lost[row] - each.sum()) / m
+        own, rest = error[list(members)] ** 2, (error[list(members)] ** 2).sum()
+        spread = own * (1 - 1 / m) ** 2 + (rest - own) / m**2 + error[row] ** 2 / m**2
+        noise[row, columns] = error[row] if m == 1 else np.sqrt(spread)
+    return Bank(
+        world=world,
+        policy=policy,
+        features=played.features,
+        signatures=played.signatures,
+        gaps=gaps,
+        alone=alone,
+        shares=shares,
+        noise=noise,
+        success=played.success,
+        nominal=nominal,
+        nominal_trials=size.nominal,
+    )

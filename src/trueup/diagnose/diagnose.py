@@ -1,0 +1,236 @@
+"""From trials to a gap report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any, Protocol
+
+import numpy as np
+
+from trueup.diagnose.bank import Bank, Told
+from trueup.diagnose.familiarity import Familiarity, outside
+from trueup.diagnose.gap_report import UNEXPLAINED, Departure, GapReport, Interaction, Rate, Share
+from trueup.diagnose.inference import Reader
+from trueup.diagnose.planted import GAPS
+from trueup.diagnose.shapley import Attribution, attributed
+from trueup.diagnose.signature import signature
+from trueup.diagnose.splitting import Split, split
+from trueup.diagnose.trialed import Trials, traces
+from trueup.diagnose.words import sentences
+from trueup.errors import TrueupError
+from trueup.evaluate import Begin
+from trueup.space import Joint, Prior, Space
+from trueup.versions import versions
+from trueup.worlds import World
+
+FEWEST = 5
+"""Trials: fewer say next to nothing."""
+
+_LEAST = 0.05  # of success: a smaller loss has no cause worth a search
+
+
+class Belief(Protocol):
+    """What identification returns, as far as diagnosis needs it."""
+
+    @property
+    def priors(self) -> Any: ...
+    @property
+    def joints(self) -> Sequence[Joint]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What is to be diagnosed.
+
+    Attributes:
+        world: Where the policy was trained.
+        begin: The policy at the controls, as `evaluate` takes it.
+        policy: Its name.
+        trials: What it did on the robot.
+        bank: What it does in many bent worlds.
+        beliefs: What recordings say of the robot; none where there are none.
+        evidence: The words for it: `trials`, `recordings`, `probes`.
+        departures: Parameters that recordings say differ.
+    """
+
+    world: World
+    begin: Begin
+    policy: str
+    trials: Trials
+    bank: Bank
+    beliefs: tuple[Belief, ...] = ()
+    evidence: tuple[str, ...] = ("trials",)
+    departures: tuple[Departure, ...] = ()
+
+
+def diagnose(
+    case: Case, *, seed: int = 0, threads: int = 0, on_progress: Told | None = None
+) -> GapReport:
+    """Which gap explains the lost success, and how sure.
+
+    Gaps that recordings identified cost what the policy loses where the simulator has the
+    identified values. The others cost what networks say that have seen this policy in a bank of
+    bent worlds. What neither reproduces is unexplained.
+
+    Args:
+        case: What is to be diagnosed.
+        seed: Of every draw.
+        threads: CPU threads; 0 takes all.
+        on_progress: Told in a line how it stands.
+    """
+    tell, began = on_progress or (lambda _: None), perf_counter()
+    bank, won = case.bank, case.trials.success
+    simulated = Rate(
+        successes=round(bank.nominal * bank.nominal_trials), trials=bank.nominal_trials
+    )
+    measured = Rate(successes=int(won.sum()), trials=len(won))
+    generator = np.random.default_rng([seed, 6])
+    found = _attribution(case, generator, threads, tell) if case.beliefs else None
+    notes = [*case.trials.notes, *_notes(simulated, measured)]
+    parts = None
+    if len(won) >= FEWEST and simulated.share - measured.share >= _LEAST:
+        parts = _split(case, found, simulated, measured, generator, seed, tell, notes)
+    report = _report(case, simulated, measured, parts, found, tuple(notes))
+    made = {
+        "seconds": round(perf_counter() - began, 1),
+        "bank": len(bank),
+        "seed": seed,
+        "versions": versions("mujoco", "numpy", "torch"),
+        **(parts.made if parts else {}),
+    }
+    return replace(report, sentences=sentences(report), made=made)
+
+
+def _attribution(
+    case: Case, generator: np.random.Generator, threads: int, tell: Told
+) -> Attribution:
+    tell("what the identified values cost")
+    return attributed(
+        case.world, case.begin, belief_of(case.world, case.beliefs), generator, threads=threads
+    )
+
+
+def belief_of(world: World, beliefs: Sequence[Belief]) -> Space:
+    """The identified parameters, with what is believed of them; the last belief counts."""
+    names: dict[str, None] = {}
+    for belief in beliefs:
+        of: dict[str, Prior] = dict(belief.priors)
+        names |= dict.fromkeys([*of, *(n for joint in belief.joints for n in joint.names)])
+    unknown = [name for name in names if name not in world.catalogue]
+    if len(unknown) == len(names):
+        raise TrueupError(
+            f"Nothing of what was identified is a parameter of the world {world.name!r}.",
+            fix="Identify the robot that the trials were of.",
+        )
+    space = world.catalogue.select(*(name for name in names if name not in unknown))
+    for belief in beliefs:
+        space = space.narrowed(_known(belief, space))
+    return space
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Known:
+    """The part of a belief that a world has parameters for."""
+
+    priors: dict[str, Prior]
+    joints: tuple[Joint, ...]
+
+
+def _known(belief: Belief, space: Space) -> _Known:
+    joints = []
+    for joint in belief.joints:
+        names = [name for name in joint.names if name in space]
+        if names:
+            joints.append(joint if len(names) == len(joint.names) else joint.marginal(names))
+    return _Known(
+        priors={n: p for n, p in dict(belief.priors).items() if n in space}, joints=tuple(joints)
+    )
+
+
+def _split(
+    case: Case,
+    found: Attribution | None,
+    simulated: Rate,
+    measured: Rate,
+    generator: np.random.Generator,
+    seed: int,
+    tell: Told,
+    notes: list[str],
+) -> Split | None:
+    seen = traces(case.trials, case.world)
+    if seen is None:
+        notes.append(
+            "The trials have no commands and joint positions: nothing can be said about a cause."
+        )
+        return None
+    tell("reading the trials")
+    known = [gap for gap in (found.gaps if found else ()) if gap in GAPS]
+    reader = Reader(case.bank, len(case.trials.episodes), known, seed=seed)
+    signed = signature(seen.some(np.arange(min(len(seen.success), max(case.bank.signatures)))))
+    missing = [name for name in case.bank.features if name not in signed.names]
+    if missing:
+        notes.append(f"{len(missing)} of {len(case.bank.features)} marks were not recorded.")
+    of = dict(zip(signed.names, signed.values, strict=True))
+    usual = np.median(case.bank.signatures[reader.count], axis=0)
+    values = np.array([of.get(n, u) for n, u in zip(case.bank.features, usual, strict=True)])
+    familiar = Familiarity(case.bank.signatures[reader.count])
+    p = familiar.p_value(values)
+    alone = {gap: found.alone[gap].value for gap in known} if found else {}
+    answer = reader.read(values, simulated.share - measured.share, alone)
+    parts = split(answer, found, simulated, measured, outside(p), generator)
+    strange = [case.bank.features[i] for i in familiar.strangest(values)]
+    parts.made.update({"familiar_p": p, "strangest": strange, "read_trials": reader.count})
+    return parts
+
+
+def _notes(simulated: Rate, measured: Rate) -> list[str]:
+    found = []
+    if measured.trials < FEWEST:
+        found.append(
+            f"{measured.trials} trials are too few to name a cause; {FEWEST} are the least, 20 are "
+            "better."
+        )
+    elif measured.successes == measured.trials:
+        found.append("No trial failed: there is no failure to explain.")
+    elif measured.successes == 0:
+        found.append(
+            "No trial succeeded: shares say what would be lost to each gap, not what is left once "
+            "one of them is mended; a gap may hide behind another."
+        )
+    if simulated.share < 0.5:
+        found.append(
+            f"The policy succeeds in only {100 * simulated.share:.0f} % of simulated episodes: "
+            "train it further before looking for a gap."
+        )
+    return found
+
+
+def _report(
+    case: Case,
+    simulated: Rate,
+    measured: Rate,
+    parts: Split | None,
+    found: Attribution | None,
+    notes: tuple[str, ...],
+) -> GapReport:
+    loss = 100.0 * (simulated.share - measured.share)
+    rest = parts.unexplained if parts else Share(gap=UNEXPLAINED, points=loss, low=loss, high=loss)
+    pairs = []
+    for gaps, cost in (found.pairs if found else {}).items():
+        low, high = (100 * end for end in cost.interval)
+        pairs.append(Interaction(gaps=gaps, points=100 * cost.value, low=low, high=high))
+    return GapReport(
+        world=case.world.name,
+        policy=case.policy,
+        real=case.trials.real,
+        evidence=case.evidence,
+        simulated=simulated,
+        measured=measured,
+        shares=parts.shares if parts else (),
+        unexplained=rest,
+        interactions=tuple(pair for pair in pairs if pair.sure),
+        departures=case.departures,
+        notes=notes,
+    )

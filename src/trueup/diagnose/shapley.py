@@ -1,0 +1,187 @@
+"""What each gap of an identified world costs: Shapley values on paired episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from trueup.evaluate import Begin, evaluate
+from trueup.space import Points, Space
+from trueup.streams import seeds_from
+from trueup.worlds import World
+
+_DRAWS, _EPISODES = 24, 12  # points of the posterior, and episodes at each
+_SURE = 1.645  # standard deviations to either side of a 90 % interval
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """A number of points of success, as a share of 1, and how sure it is.
+
+    Attributes:
+        value: The best guess.
+        spread: Its standard deviation, from the posterior and from chance.
+    """
+
+    value: float
+    spread: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of 90 %."""
+        return self.value - _SURE * self.spread, self.value + _SURE * self.spread
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attribution:
+    """How the success of a policy changes from the nominal to the identified world.
+
+    Attributes:
+        gaps: Those that were identified.
+        nominal: (n,) success of each episode at nominal.
+        identified: (n,) success of the same episodes where all of them differ.
+        shares: The Shapley value of each gap; they add up to the whole change exactly.
+        alone: What each costs by itself.
+        pairs: What two cost together beyond what each costs alone.
+    """
+
+    gaps: tuple[str, ...]
+    nominal: np.ndarray
+    identified: np.ndarray
+    shares: dict[str, Cost]
+    alone: dict[str, Cost]
+    pairs: dict[tuple[str, str], Cost]
+
+    @property
+    def lost(self) -> Cost:
+        """What all of them cost together."""
+        return _cost(self.nominal - self.identified)
+
+
+def attributed(
+    world: World,
+    begin: Begin,
+    belief: Space,
+    generator: np.random.Generator,
+    *,
+    draws: int = _DRAWS,
+    episodes: int = _EPISODES,
+    threads: int = 0,
+) -> Attribution:
+    """Play a policy in worlds between the nominal and the identified one, and share out the loss.
+
+    Every set of gaps is tried on the same episodes, each at a point drawn from the belief; with
+    more than four gaps, sets along random orders only.
+
+    Args:
+        world: Where.
+        begin: The policy at the controls, as `evaluate` takes it.
+        belief: The parameters that were identified, with what is believed of them.
+        generator: Where chance comes from.
+        draws: Points of the belief.
+        episodes: Episodes at each.
+        threads: CPU threads; 0 takes all.
+    """
+    gaps = tuple(gap.value for gap in belief.by_gap())
+    points = belief.sample(generator, draws)
+    seeds = seeds_from(generator, draws * episodes)
+    rows = np.repeat(np.arange(draws), episodes)
+    table = _Table(world, begin, belief, points.values[rows], seeds, gaps, threads)
+    if len(gaps) <= 4:
+        orders = None
+        needed = [frozenset(c) for k in range(len(gaps) + 1) for c in combinations(gaps, k)]
+    else:
+        orders = [generator.permutation(gaps).tolist() for _ in range(2 * len(gaps))]
+        prefixes = (frozenset(order[:k]) for order in orders for k in range(len(gaps) + 1))
+        single = (frozenset([gap]) for gap in gaps)
+        needed = list(dict.fromkeys([*prefixes, *single]))
+    won = table.played(needed)
+    return _shared(gaps, won, orders, episodes)
+
+
+class _Table:
+    """Success of each episode where some gaps differ and the others are nominal."""
+
+    def __init__(
+        self,
+        world: World,
+        begin: Begin,
+        belief: Space,
+        values: np.ndarray,
+        seeds: np.ndarray,
+        gaps: Sequence[str],
+        threads: int,
+    ) -> None:
+        self.world, self.begin, self.threads = world, begin, threads
+        self.names, self.values, self.seeds = belief.names, values, seeds
+        self.nominal = np.array([p.nominal for p in belief])
+        self.of = np.array([gaps.index(p.gap.value) for p in belief])
+        self.gaps = gaps
+
+    def played(self, sets: Sequence[frozenset[str]]) -> dict[frozenset[str], np.ndarray]:
+        rows = []
+        for members in sets:
+            on = np.isin(self.of, [self.gaps.index(gap) for gap in members])
+            rows.append(np.where(on, self.values, self.nominal))
+        found = evaluate(
+            self.world,
+            self.begin,
+            Points(self.names, np.concatenate(rows)),
+            np.tile(self.seeds, len(sets)),
+            threads=self.threads,
+        )
+        return dict(zip(sets, found.success.reshape(len(sets), -1).astype(float), strict=True))
+
+
+def _shared(
+    gaps: tuple[str, ...],
+    won: dict[frozenset[str], np.ndarray],
+    orders: list[list[str]] | None,
+    episodes: int,
+) -> Attribution:
+    none, full = won[frozenset()], won[frozenset(gaps)]
+    orders = orders or _all_orders(gaps)
+    shares = {gap: np.zeros_like(none) for gap in gaps}
+    for order in orders:
+        for k, gap in enumerate(order):
+            change = won[frozenset(order[:k])] - won[frozenset(order[: k + 1])]
+            shares[gap] += change / len(orders)
+    pairs = {}
+    for a, b in combinations(gaps, 2):
+        if (both := won.get(frozenset([a, b]))) is not None:
+            beyond = won[frozenset([a])] + won[frozenset([b])] - none - both
+            pairs[a, b] = _cost(beyond, episodes)
+    return Attribution(
+        gaps=gaps,
+        nominal=none,
+        identified=full,
+        shares={gap: _cost(each, episodes) for gap, each in shares.items()},
+        alone={gap: _cost(none - won[frozenset([gap])], episodes) for gap in gaps},
+        pairs=pairs,
+    )
+
+
+def _all_orders(gaps: tuple[str, ...]) -> list[list[str]]:
+    if not gaps:
+        return [[]]
+    return [
+        [gap, *rest] for gap in gaps for rest in _all_orders(tuple(g for g in gaps if g != gap))
+    ]
+
+
+def _cost(each: np.ndarray, episodes: int = 1) -> Cost:
+    """The mean of changes (n,), episodes at one point lying together.
+
+    Points of the posterior are as many possible truths: what differs between them is doubt about
+    the truth, and does not average out. What differs within them is chance, and does.
+    """
+    at = each.reshape(-1, episodes)
+    middle = at.mean(axis=1)
+    chance = at.var(axis=1, ddof=1).mean() / episodes if episodes > 1 else 0.0
+    between = middle.var(ddof=1) if len(middle) > 1 else 0.0
+    doubt = max(between - chance, 0.0) if episodes > 1 else 0.0
+    error = between / len(middle)
+    return Cost(value=float(each.mean()), spread=float(np.sqrt(doubt + error)))

@@ -1,0 +1,122 @@
+"""How a loss is split up between gaps and an unexplained rest, to the last point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from trueup.diagnose.gap_report import UNEXPLAINED, Rate, Share
+from trueup.diagnose.inference import Answer
+from trueup.diagnose.planted import GAPS
+from trueup.diagnose.shapley import Attribution
+
+_DRAWS = 4000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """Shares of a loss.
+
+    Attributes:
+        shares: Of the gaps, the most costly first.
+        unexplained: What is left; with it, shares add up to the loss.
+        made: What it rests on, as JSON.
+    """
+
+    shares: tuple[Share, ...]
+    unexplained: Share
+    made: dict[str, Any] = field(default_factory=dict)
+
+
+def split(
+    answer: Answer,
+    found: Attribution | None,
+    simulated: Rate,
+    measured: Rate,
+    strange: float,
+    generator: np.random.Generator,
+) -> Split:
+    """Shares and their intervals.
+
+    What the identified values reproduce is what an identified gap costs. Where the trials speak for
+    such a gap beyond that, something is at work that its parameters cannot produce: unexplained.
+
+    Args:
+        answer: What the trials look like, if the cause is inside the space.
+        found: What identified gaps cost; none where nothing was identified.
+        simulated: Success at nominal.
+        measured: Success on the robot.
+        strange: How likely it is that the cause is outside the space.
+        generator: Where chance comes from.
+    """
+    loss = simulated.share - measured.share
+    middle = _accounted(answer.parts[None], np.array([loss]), found, None, np.array([strange]))[0]
+    draws = _drawn(answer, found, simulated, measured, strange, generator)
+    low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+    names = (*GAPS, UNEXPLAINED)
+    shares = [
+        Share(
+            gap=name,
+            points=100 * float(middle[g]),
+            low=100 * float(min(low[g], middle[g])),
+            high=100 * float(max(high[g], middle[g])),
+        )
+        for g, name in enumerate(names)
+    ]
+    return Split(
+        shares=tuple(sorted(shares[:-1], key=lambda share: -share.points)),
+        unexplained=shares[-1],
+        made={"outside": strange},
+    )
+
+
+def _drawn(
+    answer: Answer,
+    found: Attribution | None,
+    simulated: Rate,
+    measured: Rate,
+    strange: float,
+    generator: np.random.Generator,
+) -> np.ndarray:
+    """(draws, 9) accounts that might be true: of the robot's success, the parts and the cause."""
+    s, n = measured.successes, measured.trials
+    loss = simulated.share - generator.beta(s + 0.5, n - s + 0.5, _DRAWS)
+    below, above = (np.abs(end - answer.parts) / 1.645 for end in (answer.low, answer.high))
+    z = generator.standard_normal((_DRAWS, len(GAPS)))
+    parts = answer.parts + z * np.where(z < 0, below, above)
+    outside = generator.random(_DRAWS) < strange
+    costs = None
+    if found is not None:
+        names = [gap for gap in found.gaps if gap in GAPS]
+        spread = np.array([found.shares[gap].spread for gap in names])
+        middle = np.array([found.shares[gap].value for gap in names])
+        costs = middle + spread * generator.standard_normal((_DRAWS, len(names)))
+    return _accounted(parts, loss, found, costs, outside.astype(float))
+
+
+def _accounted(
+    parts: np.ndarray,
+    loss: np.ndarray,
+    found: Attribution | None,
+    costs: np.ndarray | None,
+    strange: np.ndarray,
+) -> np.ndarray:
+    """(k, 9) points of each gap and of the rest, for parts (k, 8) of losses (k,)."""
+    points = parts * loss[:, None] * (1.0 - strange[:, None])
+    if found is not None:
+        names = [gap for gap in found.gaps if gap in GAPS]
+        columns = [GAPS.index(gap) for gap in names]
+        if costs is None:
+            costs = np.array([[found.shares[gap].value for gap in names]])
+        claimed = (parts[:, columns] * loss[:, None]).sum(axis=1)
+        points[:, columns] = costs
+        others = np.setdiff1d(np.arange(len(GAPS)), columns)
+        if len(others):  # what identified gaps cost beyond what trials say of them, others do not
+            too_much = np.maximum(costs.sum(axis=1) - np.maximum(claimed, 0.0), 0.0)
+            held = np.maximum(points[:, others], 0.0)
+            total = held.sum(axis=1) + 1e-12
+            points[:, others] -= held * (np.minimum(too_much, total) / total)[:, None]
+    rest = loss - points.sum(axis=1)
+    return np.column_stack([points, rest])

@@ -1,0 +1,111 @@
+"""A gap report in sentences that a tired engineer can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trueup.diagnose.gap_report import UNEXPLAINED, GapReport, Share
+
+_SMALL = 5.0  # points: less is not worth a search
+_OF = {
+    "contact": "how surfaces stick and slide",
+    "visual": "what the camera reports",
+    "sensing": "what encoders and currents report",
+    "object": "the object itself",
+    "environment": "the place: table, clutter, obstacles",
+    "human": "what people add",
+    "actuation": "how joints follow commands",
+    "latency": "when commands act and readings come",
+}
+_NEXT = {
+    "contact": "Probe it: `trueup record` with the contact probes, then `trueup identify contact`.",
+    "visual": "Check the camera's mount, its delay and its light; then calibrate it again.",
+    "sensing": "Calibrate the encoders; record the arm at rest, then `trueup identify noise`.",
+    "object": "Weigh and measure the object; then `trueup identify payload` or enter the numbers.",
+    "environment": "Measure the table's height and tilt, and clear or model what stands on it.",
+    "human": "Look at who passes commands on, and how late.",
+    "actuation": "Record a minute of free motion with `trueup record`, then `trueup identify`.",
+    "latency": "Record a minute of free motion with `trueup record`, then `trueup identify`.",
+    UNEXPLAINED: "No randomization helps against it: watch the failures (`trueup failures`).",
+}
+
+
+def sentences(report: GapReport) -> tuple[str, ...]:
+    """The answer: what was lost, to what, and what to do next; then what else can be said."""
+    found = [_lost(report)]
+    if report.loss < _SMALL:
+        found.append(_nothing(report))
+        return tuple(found)
+    if not report.shares:
+        return tuple(found)
+    first = report.ranked[0]
+    found += [_first(report, first), _then(report, first)]
+    found += [
+        _together(report, pair.gaps, pair.points) for pair in report.interactions if pair.sure
+    ]
+    found.append(_rests_on(report.evidence))
+    return tuple(found)
+
+
+def _lost(report: GapReport) -> str:
+    low, high = (100 * end for end in report.measured.interval())
+    place = "on the robot" if report.real else "on the rehearsal robot (sim-to-sim)"
+    return (
+        f"The policy succeeds in {100 * report.simulated.share:.0f} % of simulated episodes and in "
+        f"{report.measured} of its trials {place} ({low:.0f} to {high:.0f} % in truth): "
+        f"{report.loss:.0f} points are {'lost' if report.loss >= 0 else 'gained'}."
+    )
+
+
+def _nothing(report: GapReport) -> str:
+    if report.loss < -_SMALL:
+        return (
+            "It does better than the simulator says: there is no loss to explain; the simulated "
+            "world is harder than the real one, or its success rule is stricter."
+        )
+    return "That is too little to look for a cause: more trials, or a harder task, would tell more."
+
+
+def _first(report: GapReport, first: Share) -> str:
+    sure = f"{first.points:.0f} (90 % interval {first.low:.0f} to {first.high:.0f})"
+    if first.gap == UNEXPLAINED:
+        rest = _named(report.ranked[1:])
+        return f"Most of it, {sure} points, no effect of the simulator explains{rest}."
+    rest = _named(report.ranked[1:])
+    return f"Most of it is {first.gap}, {_OF[first.gap]}: {sure} points{rest}."
+
+
+def _named(others: Sequence[Share]) -> str:
+    told = [f"{s.gap} {s.points:.0f}" for s in others if s.points >= 0.5 * _SMALL][:3]
+    return f"; then {', '.join(told)}" if told else ""
+
+
+def _then(report: GapReport, first: Share) -> str:
+    second = report.ranked[1] if len(report.ranked) > 1 else None
+    unsure = second is not None and second.high > first.points and second.gap != first.gap
+    also = f" It may as well be {second.gap}: the intervals overlap." if unsure and second else ""
+    return f"{_NEXT[first.gap]}{also}"
+
+
+def _together(report: GapReport, gaps: tuple[str, str], points: float) -> str:
+    a, b = gaps
+    if points > 0:
+        return (
+            f"{a} and {b} interact: together they cost {points:.0f} points more than one by one, "
+            "so that mending either alone brings back more than its share says."
+        )
+    return f"{a} and {b} overlap: mending one alone brings back up to {-points:.0f} points less."
+
+
+def _rests_on(evidence: Sequence[str]) -> str:
+    if "probes" in evidence:
+        return "It rests on trials, on free motion and on contact probes: the strongest evidence."
+    if "recordings" in evidence:
+        return (
+            "It rests on trials and on recordings of free motion; contact and object are judged by "
+            "the trials alone, where probes would say more."
+        )
+    return (
+        "It rests on trials alone, the weakest evidence: causes that look alike there cannot be "
+        "told apart. A minute of free motion (`trueup record`, `trueup identify`) says more."
+    )

@@ -1,0 +1,209 @@
+"""Planted gaps: a bent world is found out from its trials, and what it costs adds up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from trueup.diagnose import Bank, Case, Size, attributed, built, diagnose, judged
+from trueup.diagnose.bank import _Tape
+from trueup.diagnose.familiarity import Familiarity, outside
+from trueup.diagnose.inference import Reader
+from trueup.diagnose.planted import GAPS
+from trueup.diagnose.signature import Traces, signature
+from trueup.episodes import Channel, Episode, Outcome
+from trueup.errors import TrueupError
+from trueup.evaluate import evaluate
+from trueup.space import Points, Uniform
+from trueup.streams import seeds_from
+from trueup.worlds import get
+from trueup.worlds.scripted import ScriptedLift
+
+WORLD = get("so101/lift")
+SPACE = WORLD.catalogue.select(
+    "visual/camera/shift_*", "actuation/supply_voltage", "actuation/*/frictionloss"
+)
+SMALL = Size(screened=12, kept=10, pairs=8, triples=0, trials=10, nominal=40)
+SHIFT = {"visual/camera/shift_x": 0.03, "visual/camera/shift_y": -0.03}
+WEAK = {"actuation/supply_voltage": 0.6}
+
+
+class Known:
+    """What an identification says, as far as a diagnosis asks."""
+
+    def __init__(self, priors):
+        self.priors, self.joints = priors, ()
+
+
+def begin(worlds):
+    return ScriptedLift(worlds.world, worlds.observation)
+
+
+def played(point: dict[str, float], n: int = 10, seed: int = 3) -> Traces:
+    values = np.tile([*point.values()], (n, 1))
+    tape = _Tape(WORLD.steps)
+    seeds = seeds_from(np.random.default_rng(seed), n)
+    found = evaluate(WORLD, begin, Points([*point], values), seeds, witness=tape)
+    return tape.traces(found.success[None], WORLD)[0]
+
+
+def episodes(traces: Traces, **origin) -> list[Episode]:
+    made = []
+    for k, success in enumerate(traces.success):
+        steps = traces.steps[k]
+        time_s = traces.period_s * np.arange(steps)
+        signals = {
+            name: Channel(
+                values=values[k, :steps],
+                time_s=time_s,
+                unit="1",
+                names=tuple(f"{name}{i}" for i in range(values.shape[2])),
+            )
+            for name, values in traces.signals.items()
+        }
+        outcome = Outcome.SUCCESS if success else Outcome.FAILURE
+        made.append(
+            Episode(
+                signals=signals,
+                period_s=traces.period_s,
+                task="lift",
+                outcome=outcome,
+                origin={"world": "so101/lift", **origin},
+            )
+        )
+    return made
+
+
+@pytest.fixture(scope="module")
+def bank() -> Bank:
+    return built(WORLD, begin, SPACE, np.random.default_rng(0), size=SMALL, policy="script")
+
+
+def case(bank: Bank, trials: list[Episode], **more) -> Case:
+    return Case(
+        world=WORLD,
+        begin=begin,
+        policy="script",
+        trials=judged(trials, WORLD),
+        bank=bank,
+        **more,
+    )
+
+
+def test_a_bank_comes_back_from_its_file(bank, tmp_path):
+    bank.save(tmp_path / "bank.npz")
+    again = Bank.load(tmp_path / "bank.npz")
+    np.testing.assert_array_equal(again.signatures[10], bank.signatures[10])
+    np.testing.assert_array_equal(again.shares, bank.shares)
+    assert again.features == bank.features
+
+
+def test_a_damaged_bank_is_refused_in_words(tmp_path):
+    (tmp_path / "bank.npz").write_bytes(b"PK no")
+    with pytest.raises(TrueupError, match="could not be read"):
+        Bank.load(tmp_path / "bank.npz")
+
+
+def test_shares_of_a_bank_add_up_to_what_each_world_loses(bank):
+    np.testing.assert_allclose(bank.shares.sum(axis=1), bank.nominal - bank.success, atol=1e-9)
+    assert (bank.shares[~bank.gaps] == 0).all()
+
+
+@pytest.mark.parametrize(("point", "gap"), [(SHIFT, "visual"), (WEAK, "actuation")])
+def test_a_planted_gap_is_named_from_trials_alone(bank, point, gap):
+    report = diagnose(case(bank, episodes(played(point))))
+    assert report.loss > 20
+    assert report.ranked[0].gap == gap
+    assert sum(share.points for share in report.ranked) == pytest.approx(report.loss)
+    assert all(share.low <= share.points <= share.high for share in report.ranked)
+    assert gap in report.sentences[1] and "weakest" in report.sentences[-1]
+
+
+def test_an_identified_gap_costs_what_simulation_says(bank):
+    pinned = SPACE.select(*WEAK)
+    belief = pinned.narrowed({"actuation/supply_voltage": Uniform(low=0.6, high=0.601)})
+
+    known = Known({p.name: p.prior for p in belief})
+    report = diagnose(
+        case(bank, episodes(played(WEAK)), beliefs=(known,), evidence=("trials", "recordings"))
+    )
+    assert report.ranked[0].gap == "actuation"
+    assert report.share("actuation").points == pytest.approx(report.loss, abs=25)
+    assert report.share("actuation").low > 0
+
+
+def test_shapley_values_add_up_exactly_and_nothing_costs_nothing():
+    space = WORLD.catalogue.select("actuation/supply_voltage", "visual/camera/shift_x")
+    bent = space.narrowed(
+        {
+            "actuation/supply_voltage": Uniform(low=0.6, high=0.7),
+            "visual/camera/shift_x": Uniform(low=0.02, high=0.03),
+        }
+    )
+    found = attributed(WORLD, begin, bent, np.random.default_rng(0), draws=3, episodes=4)
+    total = sum(cost.value for cost in found.shares.values())
+    assert total == pytest.approx(found.nominal.mean() - found.identified.mean())
+    same = space.pinned({p.name: p.nominal for p in space})
+    none = attributed(WORLD, begin, same, np.random.default_rng(0), draws=2, episodes=2)
+    assert all(cost.value == 0 and cost.spread == 0 for cost in none.shares.values())
+
+
+def test_a_signature_does_not_see_the_order_of_trials():
+    traces = played(SHIFT)
+    mixed = traces.some(np.random.default_rng(0).permutation(10))
+    assert signature(mixed).names == signature(traces).names
+    np.testing.assert_allclose(signature(mixed).values, signature(traces).values, atol=1e-6)
+
+
+def test_marks_that_never_go_together_are_strange_and_the_others_are_not():
+    generator = np.random.default_rng(0)
+    ways = generator.standard_normal((5, 40))
+
+    def worlds(n: int) -> np.ndarray:
+        noise = 0.05 * generator.standard_normal((n, 40))
+        return generator.standard_normal((n, 5)) @ ways + noise
+
+    familiar = Familiarity(worlds(300))
+    usual = np.array([familiar.p_value(world) for world in worlds(200)])
+    assert 0.02 < (usual < 0.1).mean() < 0.2  # a p value is below 0.1 one time in ten
+    odd = worlds(50)
+    odd[:, 7] += 6.0
+    strange = np.array([familiar.p_value(world) for world in odd])
+    assert (strange < 0.02).mean() > 0.9
+    assert all(7 in familiar.strangest(world) for world in odd)
+    assert outside(0.004) > 0.5 > outside(0.3)
+
+
+def test_intervals_of_worlds_that_were_kept_out_cover_most_shares(bank):
+    reader = Reader(bank, 10)
+    inside = []
+    for k in range(len(reader._judged)):
+        low, high = np.array([reader._interval(g, reader._judged[k]) for g in range(len(GAPS))]).T
+        true = reader._shares[k] / reader._loss[k]
+        slack = 2 * reader._noise[k] / reader._loss[k]
+        inside.append((true >= low - slack) & (true <= high + slack))
+    assert np.mean(inside) > 0.85
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"world": "so101/push"}, "another world"),
+        ({"policy_sha256": "other"}, "another policy"),
+    ],
+)
+def test_trials_of_something_else_are_refused(change, said):
+    trials = episodes(played(SHIFT, n=2), **change)
+    with pytest.raises(TrueupError, match=said):
+        judged(trials, WORLD, "mine")
+
+
+def test_few_trials_no_failure_and_no_success_are_answered_in_words(bank):
+    few = diagnose(case(bank, episodes(played(SHIFT, n=3))))
+    assert not few.shares and any("too few" in note for note in few.notes)
+    good = diagnose(case(bank, episodes(played({"visual/camera/shift_x": 0.0}, n=6))))
+    assert any("No trial failed" in note for note in good.notes) and not good.shares
+    traces = played(SHIFT, n=6)
+    lost = Traces(signals=traces.signals, success=np.zeros(6, bool), period_s=traces.period_s)
+    none = diagnose(case(bank, episodes(lost)))
+    assert any("No trial succeeded" in note for note in none.notes) and none.shares
