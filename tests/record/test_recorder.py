@@ -72,7 +72,7 @@ def at_home(robot: Robot) -> bool:
 
 @pytest.fixture(scope="module")
 def recording(robot) -> Recording:
-    return record(robot, [CHIRP, HOLDS], world=world(), seeds=SEEDS, labels={"person": "nobody"})
+    return record(robot, [CHIRP, HOLDS], world=world(), seeds=SEEDS, labels={"place": "bench"})
 
 
 class TestWhatIsRecorded:
@@ -80,7 +80,7 @@ class TestWhatIsRecorded:
         episodes = recording.episodes
         assert [e.task for e in episodes] == ["chirp"] * 3 + ["holds"] * 3
         assert [e.origin["cell"] for e in episodes] == [0, 1, 2, 0, 1, 2]
-        assert all(e.outcome is None and e.labels["person"] == "nobody" for e in episodes)
+        assert all(e.outcome is None and e.labels["place"] == "bench" for e in episodes)
         assert recording.ended == ""
 
     def test_every_signal_is_there_with_units_and_names(self, recording, robot):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
-from trueup.cli import show
+from trueup.cli import people, show
 from trueup.cli.options import File, Machine
 from trueup.episodes import Dataset, JointUnits, Summary, convert, import_recordings, load_mapping
 from trueup.episodes.imports.importing import recordings
@@ -94,10 +94,17 @@ class Convert(Machine):
     calibration: File = None
     """LeRobot's calibration file of the arm, for normalized joints; by default the model's
     ranges."""
+    purpose: Annotated[Literal["recording", "training", "publication"] | None, arg()] = None
+    """What the copy is for: episodes of people who did not agree to that are left out. Required
+    where participants are in the dataset."""
+    participants: Annotated[Path, arg(metavar="FOLDER")] = Path("participants")
+    """The register of participants, as `trueup participants` keeps it."""
 
     def run(self) -> None:
         """Convert, then say what is there."""
-        count = len(Dataset.open(self.dataset))
+        dataset = Dataset.open(self.dataset)
+        allowed = people.allowed(dataset, self.purpose, self.participants)
+        count = len(dataset) if allowed is None else len(allowed.kept)
         spans = SO101 if self.calibration is None else spans_from(self.calibration)
         with show.progress(f"{count} episodes", count, quiet=self.json) as advance:
             summary = convert(
@@ -106,9 +113,12 @@ class Convert(Machine):
                 units=JointUnits(self.units) if self.units else None,
                 read_as=JointUnits(self.read_as) if self.read_as else None,
                 spans=spans,
+                episodes=None if allowed is None else allowed.kept,
                 on_progress=advance,
             )
         _tell(self, summary, f"Converted {self.dataset} into {self.out}")
+        if allowed is not None:
+            people.noted(allowed, self.purpose, self.participants, self.out)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from tyro.conf import arg
 
-from trueup.cli import designs, recordings, show, things
+from trueup.cli import designs, people, recordings, show, things
 from trueup.cli.copies import check_positive, check_seed
 from trueup.cli.files import writable_file
-from trueup.cli.options import Count, Machine, Seconds
-from trueup.episodes import Episode, Writer
+from trueup.cli.options import Count, Machine, Row, Seconds
+from trueup.episodes.consent import Admission, check_for_people
 from trueup.errors import TrueupError
 from trueup.hardware import Robot, open_robot
 from trueup.identify import Estimate
@@ -49,7 +48,8 @@ class Record(Machine):
     back, space stops at once; Ctrl-C is q. What was recorded until then is kept.
 
     With --design it works out itself what to record: the motions that would narrow an estimate
-    most in some seconds, each with its reason.
+    most in some seconds, each with its reason. With --protocol it carries out an item of a plan.
+    With --participant nothing starts unless that person's consent covers the purpose.
 
     trueup record --robot rehearsal:benign --motion standard --out recordings
     """
@@ -63,6 +63,12 @@ class Record(Machine):
     wrote."""
     seconds: Seconds = None
     """How long a design may take, from the ready pose and back to it; 20 by default."""
+    protocol: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Instead of --motion: a plan that `trueup plan` wrote, of which --item is carried out."""
+    item: Row = None
+    """Which item of the protocol, from 1."""
+    condition: Row = None
+    """Only this row of the item's conditions, from 1; by default all, one after the other."""
     out: Annotated[Path | None, arg(metavar="DATASET")] = None
     """The dataset to add episodes to; made where it is missing."""
     arm: bool = False
@@ -82,6 +88,12 @@ class Record(Machine):
     robots that do not see it."""
     label: Annotated[tuple[str, ...], arg(metavar="NAME=WORD...")] = ()
     """Words to find the episodes by later, e.g. lighting=dim."""
+    participant: Annotated[tuple[str, ...], arg(metavar="PSEUDONYM...")] = ()
+    """Who takes part, as `trueup participants` knows them."""
+    purpose: Annotated[Literal["recording", "training", "publication"] | None, arg()] = None
+    """What recordings of participants are for; their consent must cover it."""
+    participants: Annotated[Path, arg(metavar="FOLDER")] = Path("participants")
+    """The register of participants."""
     cells: Count = 1
     """Bodies of a rehearsal robot; each gives an episode of its own."""
     seed: Count = 0
@@ -93,22 +105,40 @@ class Record(Machine):
 
     def run(self) -> None:
         """Plan, check, record, and say what came of it."""
+        admission = people.admitted(self.participant, self.purpose, self.participants)
+        if self.protocol is not None:
+            from trueup.cli import carrying  # plans come with diagnosis, which a recording need not
+
+            carrying.carry_out(self, self.protocol)
+            return
         self._check()
         if self.preview is not None:
             self._draw(self.preview)
             return
+        result = self._recorded(admission)
+        if self.json:
+            show.print_json(result)
+        elif "robot" in result:
+            recordings.print_result(result)
+
+    def checked_result(self) -> dict[str, Any]:
+        """Record, and give what came of it instead of printing it."""
+        admission = people.admitted(self.participant, self.purpose, self.participants)
+        self._check()
+        return self._recorded(admission)
+
+    def _recorded(self, admission: Admission | None) -> dict[str, Any]:
         assert self.robot is not None and self.out is not None
         labels = dict(_label(text) for text in self.label)
         if self.design is not None:
             labels.setdefault("design", self.design.name)
+        check_for_people(labels, admission)  # before a robot is asked for anything
         with self._opened(self.robot) as robot:
             world = self._world(getattr(robot, "world", None))
             series, design = self._chosen(world, robot)
             if design is not None and not design.helps:
-                if self.json:
-                    show.print_json({"design": design.to_json(), "episodes": []})
-                return
-            with _Store(self.out) as writer, Keyboard(_say) as keys:
+                return {"design": design.to_json(), "episodes": []}
+            with recordings.Store(self.out) as writer, Keyboard(recordings.say) as keys:
                 recorder = Recorder(
                     robot=robot,
                     world=world,
@@ -118,16 +148,19 @@ class Record(Machine):
                     objects=things.told(world, self.object, things.needed(series)),
                     seeds=self._seeds(robot.n),
                     labels=labels,
+                    people=admission,
                 )
                 with recordings.told(quiet=self.json) as recorder.on_progress:
                     recording = recorder.record(series.motions)
                 result = recordings.as_result(recording, robot, world, self.out, len(writer))
-        if self.json:
-            show.print_json(result if design is None else {**result, "design": design.to_json()})
-        else:
-            recordings.print_result(result)
+        return result if design is None else {**result, "design": design.to_json()}
 
     def _check(self) -> None:
+        if self.item is not None or self.condition is not None:
+            raise TrueupError(
+                "--item and --condition choose from a protocol, and there is no --protocol.",
+                fix="Give --protocol FILE, as `trueup plan GAPS --out FILE` writes it.",
+            )
         check_positive("--cells", self.cells)
         check_seed(self.seed)
         times = {"--duration": self.duration, "--rate": self.rate, "--seconds": self.seconds}
@@ -261,36 +294,8 @@ class Record(Machine):
         return Series(motions=tuple(motions), name=", ".join(self.motion), joints=body.joints)
 
 
-class _Store:
-    """A dataset that comes to be with its first episode: a refused motion leaves nothing behind."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._writer = Writer(folder) if folder.exists() else None
-
-    def add(self, episode: Episode) -> int:
-        """Store an episode; its number."""
-        if self._writer is None:
-            self._writer = Writer(self._folder)
-        return self._writer.add(episode)
-
-    def __len__(self) -> int:
-        return 0 if self._writer is None else len(self._writer)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._writer is not None:
-            self._writer.close()
-
-
 def _label(text: str) -> tuple[str, str]:
     name, equals, word = text.partition("=")
     if not (name and equals and word):
         raise TrueupError(f"--label {text!r} is no label.", fix="Write NAME=WORD, as lighting=dim.")
     return name, word
-
-
-def _say(sentence: str) -> None:
-    print(sentence, file=sys.stderr, flush=True)

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from trueup.cli import show
-from trueup.episodes import Episode
+from trueup.episodes import Episode, Writer
 from trueup.hardware import Robot
 from trueup.record import KEYS, Motion, Probe, Progress, Recording
 from trueup.worlds import World
@@ -110,3 +110,32 @@ def print_result(result: dict[str, Any]) -> None:
         markup=False,
         soft_wrap=True,
     )
+
+
+class Store:
+    """A dataset that comes to be with its first episode: a refused motion leaves nothing behind."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._writer = Writer(folder) if folder.exists() else None
+
+    def add(self, episode: Episode) -> int:
+        """Store an episode; its number."""
+        if self._writer is None:
+            self._writer = Writer(self._folder)
+        return self._writer.add(episode)
+
+    def __len__(self) -> int:
+        return 0 if self._writer is None else len(self._writer)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+def say(sentence: str) -> None:
+    """Tell the operator, beside what programs read."""
+    print(sentence, file=sys.stderr, flush=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from trueup.episodes.dataset import Dataset, Summary
@@ -20,6 +20,7 @@ def convert(
     units: JointUnits | None = None,
     read_as: JointUnits | None = None,
     spans: Mapping[str, Span] = SO101,
+    episodes: Sequence[int] | None = None,
     on_progress: Callable[[int], None] = lambda episodes: None,
 ) -> Summary:
     """Write a dataset anew, whole or not at all; what is in it.
@@ -32,6 +33,7 @@ def convert(
         units: Of commands and joint positions; none leaves them as they are.
         read_as: The units of a source that does not state them.
         spans: The calibrated range of each joint, where units are converted.
+        episodes: Numbers of those to take, in order; all by default.
         on_progress: Called with 1 after each episode.
     """
     dataset, out = Dataset.open(source), Path(out)
@@ -40,7 +42,7 @@ def convert(
         whole_folder(out) as partial,
         Writer(partial, robot_type=dataset.info.robot_type) as writer,
     ):
-        for i in range(len(dataset)):
+        for i in range(len(dataset)) if episodes is None else episodes:
             writer.add(_episode(dataset, i, units, read_as, spans))
             on_progress(1)
         writer.compact()

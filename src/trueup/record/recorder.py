@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from trueup.episodes.consent import Admission, check_for_people
 from trueup.errors import TrueupError
 from trueup.hardware import Guard, Robot
 from trueup.record.body import Body
@@ -34,6 +35,8 @@ class Recorder:
         objects: (n, 7) or (7,) where things stand that the robot does not see, by body.
         seeds: (n,) how a rehearsal robot begins; as it stands by default.
         labels: Words for every episode.
+        people: Leave to record people, as a register gave it; labels that name anybody else are
+            refused.
         margins: How much room motions must leave.
     """
 
@@ -47,7 +50,13 @@ class Recorder:
     objects: Mapping[str, np.ndarray] = field(default_factory=dict)
     seeds: np.ndarray | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
+    people: Admission | None = None
     margins: Margins | None = None
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The labels of every episode: words, and who is in it."""
+        return {**self.labels, **(self.people.labels if self.people else {})}
 
     def record(self, motions: Motion | Sequence[Motion]) -> Recording:
         """Play motions one after the other; every body's record of each is an episode.
@@ -65,6 +74,7 @@ class Recorder:
     def _check(self, motions: list[Motion]) -> None:
         if not motions:
             raise TrueupError("There is no motion to record.", fix="Name at least one.")
+        check_for_people(self.labels, self.people)
         if self.robot.real and not self.arm:
             raise TrueupError(
                 f"{self.robot.name} is real: it would move, and nobody said that it may.",
@@ -86,6 +96,7 @@ def record(
     objects: Mapping[str, np.ndarray] | None = None,
     seeds: np.ndarray | None = None,
     labels: Mapping[str, str] | None = None,
+    people: Admission | None = None,
     margins: Margins | None = None,
 ) -> Recording:
     """Record motions of a robot: see `Recorder`, whose fields these are."""
@@ -100,6 +111,7 @@ def record(
         objects=objects or {},
         seeds=seeds,
         labels=labels or {},
+        people=people,
         margins=margins,
     )
     return recorder.record(motions)

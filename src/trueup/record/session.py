@@ -95,7 +95,7 @@ class Session:
             guard=self.guard,
             control=self.control,
             world=self.recorder.world.name,
-            labels=self.recorder.labels,
+            labels=self.recorder.words,
             on_turn=lambda time_s, still: self._tell(i, plan, time_s, still),
         )
         end = run.play()

@@ -1,0 +1,105 @@
+"""What a plan and an outlook say, for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trueup.cli import show
+from trueup.plan import Item, Outlook, Protocol
+
+_ROWS_SHOWN = 12
+
+
+def print_protocol(protocol: Protocol, out: Path | None) -> None:
+    """Words first, then the table, then what to type."""
+    for sentence in protocol.sentences:
+        _say(sentence)
+    show.console().print()
+    _print_items(protocol)
+    for item in protocol.items:
+        _say(f"{item.number}. {item.title}: {item.why}.")
+    show.console().print()
+    for rule in protocol.stop:
+        _say(rule.words)
+    for note in protocol.notes:
+        _say(note)
+    if out is not None:
+        _say(f"\nWritten: {out}")
+        _say(f"Carry an item out: trueup record --protocol {out} --item 1 --robot ... --out DATA")
+
+
+def _print_items(protocol: Protocol) -> None:
+    table = show.table(
+        "",
+        "gap",
+        "action",
+        "points",
+        "90 %",
+        "in order",
+        "min",
+        "demos",
+        "a minute",
+        "trials",
+        right=("points", "in order", "min", "demos", "a minute", "trials"),
+        keep=("gap",),
+    )
+    for item in protocol.items:
+        table.add_row(
+            str(item.number),
+            item.gap,
+            item.name,
+            f"{item.recovery.points:.1f}",
+            f"{item.recovery.low:.0f} … {item.recovery.high:.0f}",
+            f"{item.recovery.in_order:.1f}",
+            f"{item.minutes:.0f}",
+            str(item.work.demonstrations or ""),
+            "" if item.per_minute is None else f"{item.per_minute:.2f}",
+            "" if item.trials is None else str(item.trials),
+        )
+    if protocol.items:
+        show.console().print(table)
+        show.console().print()
+
+
+def print_item(protocol: Protocol, item: Item) -> None:
+    """What people are to do about an item, step by step."""
+    _say(f"Item {item.number}, against {item.gap}: {item.title}. Expected {item.recovery}.")
+    for number, step in enumerate(item.work.steps, 1):
+        _say(f"  {number}. {step}")
+    if item.work.demonstrations:
+        each = item.work.demonstrations / max(len(item.work.conditions), 1)
+        shared = f", about {each:.0f} in each condition" if item.work.conditions else ""
+        _say(f"  {item.work.demonstrations} demonstrations{shared}.")
+    print_conditions(item)
+    if item.work.parameters and not item.work.demonstrations:
+        shown = ", ".join(item.work.parameters[:_ROWS_SHOWN])
+        more = len(item.work.parameters) - _ROWS_SHOWN
+        _say(f"What it should tell: {shown}{f' and {more} more' if more > 0 else ''}.")
+
+
+def print_conditions(item: Item) -> None:
+    """The covering array of an item."""
+    if not item.work.conditions:
+        return
+    table = show.table("condition", *item.work.conditions[0])
+    for number, row in enumerate(item.work.conditions, 1):
+        table.add_row(str(number), *row.values())
+    show.console().print(table)
+
+
+def print_outlook(found: Outlook) -> None:
+    """Words first, then the table."""
+    for sentence in found.sentences:
+        _say(sentence)
+    show.console().print()
+    table = show.table("gap", "of the loss", "begin with", right=("of the loss",), keep=("gap",))
+    for gap, part in found.gaps.items():
+        if part > 0:
+            table.add_row(gap, f"{100 * part:.0f} %", found.actions.get(gap, ""))
+    show.console().print(table)
+    traits = ", ".join(trait.replace("_", " ") for trait in found.nature.traits)
+    _say(f"\nThe task: {traits or 'free motion'}. Source: {found.source}.")
+
+
+def _say(sentence: str) -> None:
+    show.console().print(sentence, markup=False, highlight=False, soft_wrap=True)
