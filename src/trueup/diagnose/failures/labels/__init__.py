@@ -1,0 +1,1 @@
+"""Outcomes beside labels: what goes along with failure, and how sure that is."""
