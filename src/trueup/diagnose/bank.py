@@ -41,8 +41,8 @@ class Size:
     """
 
     screened: int = 100
-    kept: int = 36
-    pairs: int = 240
+    kept: int = 48
+    pairs: int = 400
     triples: int = 60
     trials: int = 20
     nominal: int = 400

@@ -11,11 +11,10 @@ import torch
 from trueup.diagnose.bank import Bank
 from trueup.diagnose.planted import GAPS
 
-_EPOCHS, _BATCH, _HIDDEN = 70, 64, 128
+_EPOCHS, _BATCH, _HIDDEN = 70, 128, 128
 _FOLDS = 4
 _LEAST = 0.05  # of success: worlds that lose less have no cause to learn from
 _NEIGHBOURS = 80
-_FORGOTTEN = 0.1  # of the worlds in training: what a recording says of a gap is nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +56,7 @@ class Reader:
         rows = np.flatnonzero(lost > _LEAST)
         self._loss, self._noise = lost[rows], bank.noise[rows]
         self._shares = bank.shares[rows]
-        x = self._inputs(raw[rows], bank.alone[rows])
+        x = self._inputs(raw[rows], bank.alone[rows], self._loss)
         y = _proportions(bank.shares[rows])
         weight = np.minimum(self._loss / 0.3, 1.0)
         fold = np.arange(len(rows)) % _FOLDS
@@ -65,7 +64,7 @@ class Reader:
         self._nets: list[torch.nn.Module] = []
         for k in range(_FOLDS):
             seen = fold != k
-            net = _fitted(x[seen], y[seen], weight[seen], len(self._known), seed=seed + k)
+            net = _fitted(x[seen], y[seen], weight[seen], self._known, seed=seed + k)
             self._judged[~seen] = _read(net, x[~seen])
             self._nets.append(net)
 
@@ -80,7 +79,7 @@ class Reader:
         told = np.zeros((1, len(GAPS)))
         for gap, cost in alone.items():
             told[0, GAPS.index(gap)] = cost
-        x = self._inputs(values[None], told)
+        x = self._inputs(values[None], told, np.array([loss]))
         parts = np.mean([_read(net, x)[0] for net in self._nets], axis=0)
         low, high = np.array([self._interval(g, parts) for g in range(len(GAPS))]).T
         return Answer(parts=parts, low=low, high=high)
@@ -92,9 +91,11 @@ class Reader:
 
     # ----------------------------------------------------------------------------------------------
 
-    def _inputs(self, raw: np.ndarray, alone: np.ndarray) -> np.ndarray:
+    def _inputs(self, raw: np.ndarray, alone: np.ndarray, loss: np.ndarray) -> np.ndarray:
+        """(n, F + known) squashed marks, and the part of the loss that each known gap explains."""
         z = np.clip((raw - self._middle) / self._scale, -30.0, 30.0)
-        return np.hstack([np.sign(z) * np.log1p(np.abs(z)), 3.0 * alone[:, self._known]])
+        told = alone[:, self._known] / np.maximum(loss, _LEAST)[:, None]
+        return np.hstack([np.sign(z) * np.log1p(np.abs(z)), np.clip(told, -0.5, 1.5)])
 
     def _interval(self, g: int, parts: np.ndarray) -> tuple[float, float]:
         """Where the part lies, by how far off like answers were in worlds that were kept out."""
@@ -119,15 +120,20 @@ def _proportions(shares: np.ndarray) -> np.ndarray:
     return positive / (positive.sum(axis=1, keepdims=True) + 1e-9)
 
 
-def _fitted(
-    x: np.ndarray, y: np.ndarray, weight: np.ndarray, known: int, *, seed: int
-) -> torch.nn.Module:
-    """A small network that splits the loss up like y."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        net = torch.nn.Sequential(
+class _Splitter(torch.nn.Module):
+    """Splits a loss up by marks; what recordings tell of a gap counts for and against it directly.
+
+    Args:
+        marks: How many.
+        known: The gaps that recordings tell of.
+    """
+
+    def __init__(self, marks: int, known: Sequence[int]) -> None:
+        super().__init__()
+        self.marks = marks
+        self.body = torch.nn.Sequential(
             torch.nn.Dropout(0.2),
-            torch.nn.Linear(x.shape[1], _HIDDEN),
+            torch.nn.Linear(marks, _HIDDEN),
             torch.nn.SiLU(),
             torch.nn.Dropout(0.3),
             torch.nn.Linear(_HIDDEN, _HIDDEN),
@@ -135,24 +141,37 @@ def _fitted(
             torch.nn.Dropout(0.3),
             torch.nn.Linear(_HIDDEN, len(GAPS)),
         )
+        self.told = torch.nn.Linear(2 * len(known), len(GAPS), bias=False)
+        with torch.no_grad():
+            self.told.weight.zero_()
+            for k, gap in enumerate(known):
+                self.told.weight[gap, k] = 3.0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        told = x[:, self.marks :]
+        small = torch.exp(-told.clamp(min=0.0) / 0.1)  # as good as nothing
+        return self.body(x[:, : self.marks]) + self.told(torch.cat([told, small], dim=1))
+
+
+def _fitted(
+    x: np.ndarray, y: np.ndarray, weight: np.ndarray, known: Sequence[int], *, seed: int
+) -> torch.nn.Module:
+    """A small network that splits the loss up like y."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        net = _Splitter(x.shape[1] - len(known), known)
         xt, yt, wt = (torch.tensor(a, dtype=torch.float32) for a in (x, y, weight))
-        _learn(net, xt, yt, wt, known)
+        _learn(net, xt, yt, wt)
     return net.eval()
 
 
-def _learn(
-    net: torch.nn.Module, x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor, known: int
-) -> None:
+def _learn(net: torch.nn.Module, x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor) -> None:
     turns = -(-len(x) // _BATCH)
     optimizer = torch.optim.AdamW(net.parameters(), 2e-3, weight_decay=1e-2)
     pace = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=_EPOCHS * turns)
     for _ in range(_EPOCHS):
         for rows in torch.randperm(len(x)).split(_BATCH):
-            taken = x[rows].clone()
-            if known:
-                told = taken[:, -known:]
-                taken[:, -known:] = told * (torch.rand_like(told) > _FORGOTTEN)
-            logits = torch.log_softmax(net(taken), dim=1)
+            logits = torch.log_softmax(net(x[rows]), dim=1)
             loss = -(weight[rows, None] * y[rows] * logits).sum(dim=1).mean()
             optimizer.zero_grad()
             loss.backward()

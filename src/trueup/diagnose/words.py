@@ -49,7 +49,7 @@ def sentences(report: GapReport) -> tuple[str, ...]:
 
 def _lost(report: GapReport) -> str:
     low, high = (100 * end for end in report.measured.interval())
-    place = "on the robot" if report.real else "on the rehearsal robot (sim-to-sim)"
+    place = "on the robot" if report.real else "on the rehearsal robot, sim-to-sim"
     return (
         f"The policy succeeds in {100 * report.simulated.share:.0f} % of simulated episodes and in "
         f"{report.measured} of its trials {place} ({low:.0f} to {high:.0f} % in truth): "

@@ -1,0 +1,232 @@
+"""Rehearsal realities drawn at random, and how a policy fares in them. All of it is sim-to-sim.
+
+Trials are played by the bodies that a rehearsal robot has in its own process, here in ours, because
+hundreds of them are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueup.diagnose.planted import GAPS, bends
+from trueup.diagnose.signature import Traces
+from trueup.evaluate import evaluate, piloted
+from trueup.hardware.reality import Reality, reality_from
+from trueup.hardware.rehearsal.cells import MujocoCells
+from trueup.policies import Policy
+from trueup.space import Points, Space
+from trueup.streams import seeds_from
+from trueup.worlds import World
+
+_ARM = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll")
+KINDS = (
+    "cable_drag",
+    "friction_law",
+    "gear_ripple",
+    "thermal_fade",
+    "bus_hiccups",
+    "late_frames",
+    "undeclared_shape",
+    "oil_film",
+    "wobbly_mount",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """A reality of which everything is known here.
+
+    Attributes:
+        file: What a reality file would hold.
+        gaps: The gaps that were bent; none where the cause is outside the space.
+        simulated: Success of the policy at nominal, as a share of 1.
+        measured: Its success in this reality, over many episodes.
+        shares: The true Shapley value of each bent gap, as shares of 1.
+        alone: What each costs where it alone is bent.
+    """
+
+    file: Mapping[str, Any]
+    gaps: tuple[str, ...]
+    simulated: float
+    measured: float
+    shares: Mapping[str, float]
+    alone: Mapping[str, float]
+
+    @property
+    def lost(self) -> float:
+        return self.simulated - self.measured
+
+
+def bent(
+    world: World,
+    policy: Policy,
+    gaps: Sequence[str],
+    generator: np.random.Generator,
+    *,
+    least: float = 0.2,
+    episodes: int = 200,
+    tries: int = 40,
+    space: Space | None = None,
+) -> Drawn | None:
+    """A reality bent in these gaps that costs enough; with several, each at least a quarter of it.
+
+    None where so many tries do not find one.
+    """
+    space = space or world.catalogue.select(*(f"{gap}/*" for gap in gaps))
+    begin = piloted(policy)
+    for _ in range(tries):
+        drawn = bends(space, 1, generator)
+        u = drawn.joined([int(np.flatnonzero(drawn.gap == GAPS.index(gap))[0]) for gap in gaps])
+        point = dict(space.decode(u[None])[0])
+        off = {name: v for name, v in point.items() if v != space[name].nominal}
+        quick = _won(world, begin, [off], seeds_from(generator, 40))
+        if quick.mean() > 1.0 - least + 0.05:
+            continue
+        seeds = seeds_from(generator, episodes)
+        shares, alone, simulated, measured = _shapley(world, begin, off, gaps, seeds)
+        lost = simulated - measured
+        if lost < least or min(shares.values()) < (0.0 if len(gaps) == 1 else 0.25 * lost):
+            continue
+        return Drawn(
+            file=_file(world, off, []),
+            gaps=tuple(gaps),
+            simulated=simulated,
+            measured=measured,
+            shares=shares,
+            alone=alone,
+        )
+    return None
+
+
+def strange(
+    world: World,
+    policy: Policy,
+    kind: str,
+    generator: np.random.Generator,
+    *,
+    least: float = 0.2,
+    simulated: float,
+    tries: int = 12,
+) -> Drawn | None:
+    """A reality whose cause lies outside the space and costs enough."""
+    for _ in range(tries):
+        file = _file(world, {}, [_effect(kind, generator)])
+        seeds = seeds_from(generator, 60)
+        won = tried(world, policy, reality_from(file), seeds).success.mean()
+        if simulated - won >= least:
+            return Drawn(
+                file=file, gaps=(), simulated=simulated, measured=float(won), shares={}, alone={}
+            )
+    return None
+
+
+def tried(world: World, policy: Policy, reality: Reality, seeds: np.ndarray) -> Traces:
+    """Trials of a policy in a reality."""
+    cells = MujocoCells(reality, world, len(seeds))
+    cells.power(True)
+    cells.reset(np.arange(len(seeds)), seeds)
+    pilot = policy.pilot(len(seeds))
+    pilot.begin(cells.observation, cells.hold)
+    rows: list[dict[str, np.ndarray]] = []
+    command = cells.hold.copy()
+    for _ in range(world.steps):
+        open_ = ~cells.over[:, None]
+        command = np.where(open_, pilot(cells.observation), command)
+        seen = {**cells.observation, "command": command}
+        rows.append({name: np.where(open_, x, np.nan) for name, x in seen.items()})
+        cells.command(command)
+        cells.step()
+        if cells.over.all():
+            break
+    missing = world.steps - len(rows)
+    signals = {
+        name: np.pad(
+            np.stack([row[name] for row in rows], axis=1),
+            ((0, 0), (0, missing), (0, 0)),
+            constant_values=np.nan,
+        )
+        for name in rows[0]
+    }
+    return Traces(signals=signals, success=cells.success.copy(), period_s=world.control_period_s)
+
+
+def _won(world: World, begin, points: Sequence[Mapping[str, float]], seeds: np.ndarray):
+    """(sets, n) success of the same episodes at several points."""
+    names = list(dict.fromkeys(name for point in points for name in point))
+    if not names:
+        names = [world.catalogue.names[0]]
+    nominal = {name: world.catalogue[name].nominal for name in names}
+    rows = [[{**nominal, **point}[name] for name in names] for point in points]
+    values = np.repeat(np.array(rows), len(seeds), axis=0)
+    found = evaluate(world, begin, Points(names, values), np.tile(seeds, len(points)))
+    return found.success.reshape(len(points), -1)
+
+
+def _shapley(
+    world: World, begin, off: Mapping[str, float], gaps: Sequence[str], seeds: np.ndarray
+) -> tuple[dict[str, float], dict[str, float], float, float]:
+    """True shares of one or two gaps and their costs alone; success at nominal and in all of it."""
+    own = [{n: v for n, v in off.items() if n.split("/")[0] == gap} for gap in gaps]
+    points = [{}, *own, dict(off)] if len(gaps) > 1 else [{}, dict(off)]
+    won = _won(world, begin, points, seeds).mean(axis=1)
+    if len(gaps) == 1:
+        lost = {gaps[0]: float(won[0] - won[1])}
+        return lost, lost, float(won[0]), float(won[1])
+    none, a, b, both = won
+    shares = {gaps[0]: (none - a + b - both) / 2, gaps[1]: (none - b + a - both) / 2}
+    alone = {gaps[0]: float(none - a), gaps[1]: float(none - b)}
+    return {gap: float(s) for gap, s in shares.items()}, alone, float(none), float(both)
+
+
+def _file(world: World, values: Mapping[str, float], beyond: list[dict[str, Any]]) -> dict:
+    return {
+        "trueup_reality": 1,
+        "story": "Drawn at random.",
+        "world": world.name,
+        "values": {name: float(value) for name, value in values.items()},
+        "beyond": beyond,
+    }
+
+
+def _effect(kind: str, generator: np.random.Generator) -> dict[str, Any]:
+    """An effect outside the space, of a strength that may tell."""
+
+    def some(low: float, high: float) -> float:
+        return float(generator.uniform(low, high))
+
+    numbers: dict[str, dict[str, Any]] = {
+        "cable_drag": {
+            "joints": str(generator.choice(_ARM[:4])),
+            "tied_rad": some(-1.2, 1.2),
+            "pull": some(1.0, 3.0),
+        },
+        "friction_law": {
+            "square": some(0.3, 1.0),
+            "creep_torque": some(0.3, 1.0),
+            "creep_rad": some(0.03, 0.1),
+        },
+        "gear_ripple": {"torque": some(0.3, 1.0), "teeth": int(generator.integers(12, 40))},
+        "thermal_fade": {
+            "loss": some(0.6, 0.9),
+            "minutes": some(1.0, 6.0),
+            "already_minutes": some(6.0, 15.0),
+        },
+        "bus_hiccups": {
+            "per_minute": some(50.0, 150.0),
+            "shortest_s": 0.2,
+            "longest_s": some(0.5, 1.2),
+        },
+        "late_frames": {
+            "frame_s": some(0.1, 0.25),
+            "chance": some(0.2, 0.6),
+            "late_s": some(0.2, 0.5),
+        },
+        "undeclared_shape": {"shape": "ball"},
+        "oil_film": {"share": some(0.01, 0.08)},
+        "wobbly_mount": {"stiffness": some(3.0, 12.0), "damping": 0.15},
+    }
+    return {"effect": kind, **numbers[kind]}

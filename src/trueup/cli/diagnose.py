@@ -1,0 +1,192 @@
+"""`trueup diagnose`: which gap costs the success, from trials on the robot."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from tyro.conf import Positional, arg
+
+from trueup.cli import show
+from trueup.cli.copies import check_seed
+from trueup.cli.files import check_distinct, writable_folder
+from trueup.cli.options import Count, File, Machine, OneWorld
+from trueup.diagnose import Bank, Case, Departure, GapReport, Share, Trials, built, diagnose, judged
+from trueup.diagnose.failures import analysed
+from trueup.episodes import Dataset
+from trueup.errors import TrueupError
+from trueup.evaluate import check_fit, piloted
+from trueup.identify import Estimate
+from trueup.policies import Policy
+from trueup.worlds import World, get
+
+_PROBED = ("contact", "object")
+_BANKS = Path("out/diagnose")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diagnose(Machine):
+    """Which gap costs the success, and how sure, from trials.
+
+    Trials of a policy are read against a bank of simulated ones in bent worlds, which is made once
+    for each policy (a few minutes) and kept. Estimates of `trueup identify` say more: what the
+    identified values cost is simulated.
+
+    trueup diagnose trials/episodes --policy out/train/so101-lift-0/policy
+    """
+
+    trials: Annotated[Positional[Path], arg(metavar="TRIALS")]
+    """The folder of a dataset, as `trueup deploy` writes it."""
+    policy: Annotated[Path, arg(metavar="POLICY")]
+    """The policy that was tried."""
+    estimate: Annotated[tuple[Path, ...], arg(metavar="FILE...")] = ()
+    """What recordings of the robot say, as `trueup identify` writes it; several where there are."""
+    world: Annotated[str | None, arg(metavar="WORLD")] = None
+    """By default the one that the policy was trained in."""
+    bank: File = None
+    """Where the bank is, or is to be kept; by default in out/diagnose, named after the policy."""
+    out: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """Write gaps.json here."""
+    seed: Count = 0
+    """Same seed, same answer."""
+    threads: Count = 0
+    """CPU threads; 0 takes all. Results do not depend on it."""
+
+    def run(self) -> None:
+        """Read the trials, then tell."""
+        check_seed(self.seed)
+        if self.out:
+            check_distinct(read={"TRIALS": self.trials}, written={"--out": self.out})
+            writable_folder(self.out)
+        policy = Policy.load(self.policy)
+        world = OneWorld(world=self.world).opened_world() if self.world else _home(policy)
+        check_fit(policy, world)
+        trials = judged(list(Dataset.open(self.trials)), world, _mark(policy))
+        estimates = [Estimate.load(path) for path in self.estimate]
+        report = diagnose(
+            Case(
+                world=world,
+                begin=piloted(policy),
+                policy=policy.name,
+                trials=trials,
+                bank=self._bank(world, policy),
+                beliefs=tuple(estimates),
+                evidence=_evidence(estimates),
+                departures=_departures(estimates, world),
+            ),
+            seed=self.seed,
+            threads=self.threads,
+            on_progress=self._tell,
+        )
+        report = _with_failures(report, world, trials)
+        if self.out:
+            report.save(self.out / "gaps.json")
+        if self.json:
+            show.print_json(report.to_json())
+        else:
+            _print(report, self.out)
+
+    def _bank(self, world: World, policy: Policy) -> Bank:
+        """The bank of this policy: read where there is one, and else simulated and kept."""
+        mark = _mark(policy)
+        path = self.bank or _BANKS / f"bank-{mark[:12]}.npz"
+        if path.exists():
+            bank = Bank.load(path)
+            if (bank.policy, bank.world) != (mark, world.name):
+                raise TrueupError(
+                    f"{path} is the bank of another policy or world.",
+                    fix="Give another --bank; it is made where there is none.",
+                )
+            return bank
+        self._tell(f"making {path}: a few minutes, once for each policy")
+        bank = built(
+            world,
+            piloted(policy),
+            world.catalogue,
+            np.random.default_rng([self.seed, 5]),
+            policy=mark,
+            threads=self.threads,
+            on_progress=self._tell,
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        bank.save(path)
+        return bank
+
+    def _tell(self, line: str) -> None:
+        if not self.json:
+            print(line, file=sys.stderr, flush=True)
+
+
+def _home(policy: Policy) -> World:
+    try:
+        return get(policy.contract.world)
+    except TrueupError as error:
+        raise TrueupError(
+            f"The policy is of the world {policy.contract.world!r}, which is not known here.",
+            fix="Say where it is with --world FILE.py:CLASS.",
+        ) from error
+
+
+def _mark(policy: Policy) -> str:
+    return str(policy.provenance.files.get("policy.onnx", {}).get("sha256", ""))
+
+
+def _evidence(estimates: list[Estimate]) -> tuple[str, ...]:
+    names = [finding.name for estimate in estimates for finding in estimate.findings]
+    probed = any(name.split("/")[0] in _PROBED for name in names)
+    free = any(name.split("/")[0] not in _PROBED for name in names)
+    return ("trials", *(["recordings"] if free else []), *(["probes"] if probed else []))
+
+
+def _departures(estimates: list[Estimate], world: World) -> tuple[Departure, ...]:
+    found = [
+        Departure(
+            name=f.name,
+            unit=f.unit,
+            nominal=f.before,
+            value=f.value,
+            low=f.low,
+            high=f.high,
+            left=f.left,
+        )
+        for estimate in estimates
+        for f in estimate.findings
+        if f.name in world.catalogue
+    ]
+    return tuple(sorted(found, key=lambda departure: departure.left))
+
+
+def _with_failures(report: GapReport, world: World, trials: Trials) -> GapReport:
+    """The report, with where its failures happened, where the trials' signals tell."""
+    try:
+        return replace(report, failures=analysed(world, trials.episodes).to_json())
+    except TrueupError as error:
+        return replace(report, notes=(*report.notes, f"No failure analysis: {error.what}"))
+
+
+def _print(report: GapReport, out: Path | None) -> None:
+    console = show.console()
+    for line in report.sentences:
+        console.print(line)
+    console.print()
+    rows = show.table("gap", "points lost", "90 % interval", right=("points lost",))
+    for share in report.ranked:
+        rows.add_row(share.gap, _points(share.points), _interval(share))
+    if report.shares:
+        console.print(rows)
+        console.print(f"together {report.loss:.1f} points")
+    for line in report.notes:
+        console.print(line)
+    if out:
+        console.print(f"\nNext: trueup plan {out / 'gaps.json'}")
+
+
+def _interval(share: Share) -> str:
+    return f"{_points(share.low, 0)} … {_points(share.high, 0)}"
+
+
+def _points(value: float, digits: int = 1) -> str:
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
