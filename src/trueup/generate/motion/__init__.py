@@ -1,0 +1,1 @@
+"""How a demonstration is performed: legs in the frame of a thing, carried to where it stands."""
