@@ -76,6 +76,7 @@ class Diagnose(Machine):
                 beliefs=tuple(estimates),
                 evidence=_evidence(estimates),
                 departures=_departures(estimates, world),
+                doubts=_doubts(estimates),
             ),
             seed=self.seed,
             threads=self.threads,
@@ -139,6 +140,12 @@ def _evidence(estimates: list[Estimate]) -> tuple[str, ...]:
     probed = any(name.split("/")[0] in _PROBED for name in names)
     free = any(name.split("/")[0] not in _PROBED for name in names)
     return ("trials", *(["recordings"] if free else []), *(["probes"] if probed else []))
+
+
+def _doubts(estimates: list[Estimate]) -> tuple[str, ...]:
+    """What the identification could not explain."""
+    checks = [estimate.check for estimate in estimates if estimate.check is not None]
+    return tuple(check.sentences[0] for check in checks if not check.inside)
 
 
 def _departures(estimates: list[Estimate], world: World) -> tuple[Departure, ...]:

@@ -41,9 +41,9 @@ class Size:
     """
 
     screened: int = 100
-    kept: int = 48
-    pairs: int = 400
-    triples: int = 60
+    kept: int = 40
+    pairs: int = 320
+    triples: int = 40
     trials: int = 20
     nominal: int = 400
 

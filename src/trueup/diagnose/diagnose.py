@@ -29,6 +29,7 @@ FEWEST = 5
 """Trials: fewer say next to nothing."""
 
 _LEAST = 0.05  # of success: a smaller loss has no cause worth a search
+_SURELY = 0.98  # confidence at which trials contradict an identification
 
 
 class Belief(Protocol):
@@ -53,6 +54,7 @@ class Case:
         beliefs: What recordings say of the robot; none where there are none.
         evidence: The words for it: `trials`, `recordings`, `probes`.
         departures: Parameters that recordings say differ.
+        doubts: What the identification said is missing in it; none where nothing is.
     """
 
     world: World
@@ -63,6 +65,7 @@ class Case:
     beliefs: tuple[Belief, ...] = ()
     evidence: tuple[str, ...] = ("trials",)
     departures: tuple[Departure, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 def diagnose(
@@ -88,8 +91,11 @@ def diagnose(
     measured = Rate(successes=int(won.sum()), trials=len(won))
     generator = np.random.default_rng([seed, 6])
     found = _attribution(case, generator, threads, tell) if case.beliefs else None
-    notes = [*case.trials.notes, *_notes(simulated, measured)]
+    notes = [*case.trials.notes, *case.doubts, *_notes(simulated, measured)]
     parts = None
+    if found is not None and _contradicted(found, measured):
+        notes.append(_contradiction(found, measured))
+        found, case = None, replace(case, evidence=("trials",))
     if len(won) >= FEWEST and simulated.share - measured.share >= _LEAST:
         parts = _split(case, found, simulated, measured, generator, seed, tell, notes)
     report = _report(case, simulated, measured, parts, found, tuple(notes))
@@ -179,10 +185,28 @@ def _split(
     p = familiar.p_value(values)
     alone = {gap: found.alone[gap].value for gap in known} if found else {}
     answer = reader.read(values, simulated.share - measured.share, alone)
-    parts = split(answer, found, simulated, measured, outside(p), generator)
+    strange_ = outside(p, doubted=bool(case.doubts))
+    parts = split(answer, found, simulated, measured, strange_, generator)
     strange = [case.bank.features[i] for i in familiar.strangest(values)]
     parts.made.update({"familiar_p": p, "strangest": strange, "read_trials": reader.count})
     return parts
+
+
+def _contradicted(found: Attribution, measured: Rate) -> bool:
+    """Whether the identified world loses far more than the robot does, beyond all chance."""
+    predicted = found.identified.mean()
+    chance = np.sqrt(found.identified.var() / len(found.identified))
+    return predicted + 3 * (chance + found.lost.spread) < measured.interval(_SURELY)[0]
+
+
+def _contradiction(found: Attribution, measured: Rate) -> str:
+    worst = max(found.shares, key=lambda gap: found.shares[gap].value)
+    return (
+        f"With the identified values the policy would succeed in "
+        f"{100 * found.identified.mean():.0f} %, mostly for {worst}, and the robot does in "
+        f"{100 * measured.share:.0f} %: what was identified stands for something else there, "
+        "such as a pull taken for a wrong zero. The shares rest on the trials alone."
+    )
 
 
 def _notes(simulated: Rate, measured: Rate) -> list[str]:

@@ -7,7 +7,8 @@ import numpy as np
 _FOLDS = 4
 _VARIANCE = 0.97  # of what differs between worlds: directions beyond are not learned
 _WORST = 0.04  # of the numbers: those that fit least
-_PRIOR, _SHAPE = 0.2, 0.15  # how often a cause is outside, and how soon its marks tell
+_PRIOR, _SHAPE = 0.1, 0.15  # how often a cause is outside, and how soon its marks tell
+_DOUBTED = 6.0  # times as likely where recordings could not be explained either
 
 
 class Familiarity:
@@ -45,13 +46,17 @@ class Familiarity:
         return np.sign(z) * np.log1p(np.abs(z))
 
 
-def outside(p: float) -> float:
+def outside(p: float, *, doubted: bool = False) -> float:
     """How likely it is that a cause lies outside the space, if marks fit in only so badly.
 
-    By Bayes: one cause in five is outside before anything is seen; inside, every p is as likely as
+    By Bayes: one cause in ten is outside before anything is seen; inside, every p is as likely as
     any other; outside, small ones are more likely by far.
+
+    Args:
+        p: See `Familiarity.p_value`.
+        doubted: Whether recordings of free motion could not be explained inside the space either.
     """
-    likely = _SHAPE * p ** (_SHAPE - 1.0)
+    likely = _SHAPE * p ** (_SHAPE - 1.0) * (_DOUBTED if doubted else 1.0)
     return _PRIOR * likely / (_PRIOR * likely + 1.0 - _PRIOR)
 
 

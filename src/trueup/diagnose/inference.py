@@ -141,16 +141,15 @@ class _Splitter(torch.nn.Module):
             torch.nn.Dropout(0.3),
             torch.nn.Linear(_HIDDEN, len(GAPS)),
         )
-        self.told = torch.nn.Linear(2 * len(known), len(GAPS), bias=False)
-        with torch.no_grad():
-            self.told.weight.zero_()
-            for k, gap in enumerate(known):
-                self.told.weight[gap, k] = 3.0
+        weight = torch.zeros(len(GAPS), 2 * len(known))
+        for k, gap in enumerate(known):
+            weight[gap, k] = 3.0
+        self.told = torch.nn.Parameter(weight)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         told = x[:, self.marks :]
         small = torch.exp(-told.clamp(min=0.0) / 0.1)  # as good as nothing
-        return self.body(x[:, : self.marks]) + self.told(torch.cat([told, small], dim=1))
+        return self.body(x[:, : self.marks]) + torch.cat([told, small], dim=1) @ self.told.T
 
 
 def _fitted(

@@ -38,6 +38,12 @@ def sentences(report: GapReport) -> tuple[str, ...]:
         return tuple(found)
     if not report.shares:
         return tuple(found)
+    if _chance(report):
+        found.append(
+            f"That may be chance alone: {report.measured.trials} trials do not tell a loss of this "
+            "size from none. Try more often before looking for a cause."
+        )
+        return (*found, _rests_on(report.evidence))
     first = report.ranked[0]
     found += [_first(report, first), _then(report, first)]
     found += [
@@ -57,6 +63,11 @@ def _lost(report: GapReport) -> str:
     )
 
 
+def _chance(report: GapReport) -> bool:
+    """Whether the robot may well do as well as the simulator says."""
+    return report.measured.interval()[1] >= report.simulated.interval()[0]
+
+
 def _nothing(report: GapReport) -> str:
     if report.loss < -_SMALL:
         return (
@@ -68,6 +79,11 @@ def _nothing(report: GapReport) -> str:
 
 def _first(report: GapReport, first: Share) -> str:
     sure = f"{first.points:.0f} (90 % interval {first.low:.0f} to {first.high:.0f})"
+    if not first.sure:
+        return (
+            f"What costs most cannot be told: {first.gap} leads with {sure} points"
+            f"{_named(report.ranked[1:])}."
+        )
     if first.gap == UNEXPLAINED:
         rest = _named(report.ranked[1:])
         return f"Most of it, {sure} points, no effect of the simulator explains{rest}."
