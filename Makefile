@@ -17,7 +17,7 @@ help:  ## print this list (the default)
 run: .venv/installed-run  ## install trueup in .venv and run the demo: it needs no robot and no GPU
 	$(BIN)/$(DEMO)
 
-test: system check  ## install what rendering needs from the system, then `make check` (what CI runs)
+test: system check  ## install what drawing and a browser need from the system, then `make check` (what CI runs)
 
 check: .venv/installed-dev  ## format, lint, types and tests; `make check PYTEST="-m 'not slow'"` for less
 	$(BIN)/ruff format --check
@@ -37,6 +37,7 @@ clean:  ## remove .venv and caches; run folders in out/ stay
 
 system: .venv/installed-dev
 	@$(BIN)/python tools/offscreen_gl.py
+	@$(BIN)/python tools/browser.py
 
 # The dependencies of each target: none, or the extra of that name.
 .venv/installed-run: EXTRA =

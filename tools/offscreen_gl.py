@@ -6,9 +6,10 @@ tests marked `gl` then skip and the rest still runs. `--probe` only looks, and e
 """
 
 import os
-import shutil
 import subprocess
 import sys
+
+from system_packages import install
 
 PACKAGES = ("libegl1", "libgl1", "libgl1-mesa-dri")
 ADVICE = (
@@ -40,33 +41,11 @@ def works() -> bool:
     return subprocess.run(probe, capture_output=True, timeout=120).returncode == 0
 
 
-def administrator() -> list[str] | None:
-    """The words that go before a command to run it as root, or None where we may not."""
-    if os.geteuid() == 0:
-        return []
-    sudo = ["sudo", "-n"]
-    if shutil.which("sudo") and not subprocess.run([*sudo, "true"], capture_output=True).returncode:
-        return sudo
-    return None
-
-
-def install() -> None:
-    root = administrator()
-    if root is None or shutil.which("apt-get") is None:
-        return
-    print(f"Installing {' '.join(PACKAGES)} to draw without a screen", flush=True)
-    apt = [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"]
-    for step in (["update"], ["install", "-y", "--no-install-recommends", *PACKAGES]):
-        done = subprocess.run([*apt, *step], capture_output=True, text=True)
-        if done.returncode != 0:
-            print(f"apt-get {step[0]} failed: {done.stderr.strip()[-500:]}")
-
-
 def main() -> None:
     if "--probe" in sys.argv:
         draw_one_image()
     elif not works():
-        install()
+        install(PACKAGES, "to draw without a screen")
         if not works():
             print(ADVICE)
 
