@@ -1,0 +1,346 @@
+"""A report says the same three times, adds up, and hides nothing that is absent or unsure."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html import escape, unescape
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.plan.reports import pair, report
+from tests.report.told import DAMPING, DELAY, MASS, controls, estimate, material
+from trueup.diagnose import Rate
+from trueup.errors import TrueupError
+from trueup.report import SECTIONS, Difference, Material, Report, Section, Tried, reported
+from trueup.report.blocks import Curve, Kind, Prose, Row, Table, Tone, Trace, Traces
+from trueup.report.blocks.marks import Scale, upto
+from trueup.report.sections.gaps import waterfall
+
+KEYS = [
+    "answer",
+    "gaps",
+    "recorded",
+    "parameters",
+    "joints",
+    "failures",
+    "latency",
+    "plan",
+    "controls",
+    "provenance",
+]
+
+
+def table(section: Section, number: int = 0) -> Table:
+    return [block for block in section.blocks if isinstance(block, Table)][number]
+
+
+# The whole.
+
+
+def test_every_question_is_asked_in_order_in_all_three_forms():
+    made = reported(material())
+    assert [section.key for section in made.sections] == KEYS
+    assert re.findall(r'<section id="(\w+)"', made.html()) == KEYS
+    assert [section["key"] for section in made.to_json()["sections"]] == KEYS
+    titles = [section.title for section in made.sections]
+    assert re.findall(r"^## (.*)$", made.markdown(), re.MULTILINE) == titles
+
+
+def test_every_cell_and_sentence_is_in_all_three_forms():
+    made = reported(material())
+    page, text = unescape(re.sub(r"<[^>]+>", "", made.html())), made.markdown().replace("\\", "")
+    kept = json.dumps(made.to_json(), ensure_ascii=False)
+    for section in made.sections:
+        for block in section.blocks:
+            told = block.to_json()
+            cells = [cell for row in told.get("rows", ()) for cell in row["cells"]]
+            for word in [*cells, *told.get("items", ()), told.get("says", told.get("text", ""))]:
+                plain = word.replace("`", "")
+                assert plain in page
+                assert plain in text.replace("`", "")
+                assert json.dumps(word, ensure_ascii=False)[1:-1] in kept
+
+
+def test_what_is_absent_is_said_to_be_absent():
+    made = reported(Material(before=report(latency=30)))
+    assert [section.key for section in made.sections] == KEYS
+    said = {section.key: section.markdown() for section in made.sections}
+    assert "nothing was recorded besides" in said["recorded"]
+    assert "No parameter was identified" in said["parameters"]
+    assert "No recording was replayed" in said["joints"]
+    assert "No controls were trained" in said["controls"]
+    assert "No trials were made since" in said["gaps"]
+    assert "not timed" in said["latency"]
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_a_banner_says_sim_to_sim_unless_a_robot_was_real(real):
+    made = reported(Material(before=report(latency=30, real=real)))
+    assert ("rehearsal: sim-to-sim" in made.html()) is not real
+    assert ("rehearsal: sim-to-sim" in made.markdown()) is not real
+    assert made.to_json()["label"] == ("real" if real else "sim-to-sim")
+    assert ("rehearsal robot" in made.section("answer").markdown()) is not real
+
+
+def test_files_are_whole_and_films_lie_beside(tmp_path):
+    made = reported(material())
+    page = made.save(tmp_path / "report")
+    assert page.read_text(encoding="utf-8") == made.html()
+    assert json.loads((tmp_path / "report" / "report.json").read_text()) == made.to_json()
+    assert sorted(path.name for path in page.parent.iterdir()) == [
+        "report.html",
+        "report.json",
+        "report.md",
+    ]
+
+
+def test_numbers_that_are_none_become_null():
+    made = Report(
+        title="t",
+        rehearsal=True,
+        sections=(Section(key="a", title="A", blocks=(), data={"x": np.nan}),),
+    )
+    assert made.to_json()["sections"][0]["data"] == {"x": None}
+
+
+def test_two_sections_of_one_name_are_refused():
+    twice = (Section(key="a", title="A", blocks=()),) * 2
+    with pytest.raises(TrueupError, match="two sections called 'a'"):
+        Report(title="t", sections=twice, rehearsal=False)
+
+
+@pytest.mark.parametrize("made", SECTIONS)
+def test_text_from_files_stays_text(made):
+    evil = "</p><script>alert(1)</script>|`x`"
+    before = replace(
+        report(latency=30, interactions=(pair("contact", "latency", 8),)),
+        world=evil,
+        policy=evil,
+        notes=(evil,),
+        sentences=(evil,) * 3,
+    )
+    told = Material(
+        before=before,
+        stopped=evil,
+        controls=(replace(controls()[0], what=evil),),
+        after=Tried(simulated=before.simulated, measured=before.measured),
+        unfilmed=evil,
+        provenance={evil: evil, "commands": [evil]},
+    )
+    section = made(told)
+    assert "<script>" not in section.html()
+    assert escape("<script>") in Prose(text=evil).html()
+
+
+def test_things_of_two_worlds_are_not_told_together():
+    with pytest.raises(TrueupError, match="so101/push on a rehearsal robot"):
+        Material(before=report(), after=replace(report(), world="so101/push"))
+    with pytest.raises(TrueupError, match="do not belong together"):
+        Material(before=report(), look=report(real=True))
+
+
+# The answer.
+
+
+def test_the_answer_has_three_sentences():
+    three = reported(material()).section("answer").data["sentences"]
+    assert len(three) == 3
+    assert "95 %" in three[0] and "40 % (20 of 50)" in three[0] and "latency costs most" in three[0]
+    assert "62 s of recordings (3 motions) pinned 1 of 3 parameters and left 1 untold" in three[1]
+    assert "54 of the 55 lost points came back." in three[2]
+
+
+def test_a_rise_that_may_be_chance_is_called_so():
+    before = report(latency=30, measured=(8, 20))
+    few = Tried(simulated=before.simulated, measured=Rate(successes=10, trials=20))
+    many = Tried(simulated=before.simulated, measured=Rate(successes=19, trials=20))
+    none = Tried(simulated=before.simulated, measured=Rate(successes=7, trials=20))
+    said = [
+        reported(Material(before=before, after=a)).section("answer").data["sentences"][2]
+        for a in (few, many, none)
+    ]
+    assert "cannot tell from chance" in said[0]
+    assert "chance" not in said[1]
+    assert "none of the 55 lost points came back" in said[2]
+
+
+def test_where_nothing_was_lost_no_cause_is_named():
+    said = reported(Material(before=report(measured=(48, 50)))).section("answer").markdown()
+    assert "nothing worth a search was lost" in said
+
+
+# The waterfall.
+
+
+@given(
+    points=st.lists(st.floats(-20, 40), min_size=3, max_size=3),
+    measured=st.integers(0, 50),
+)
+def test_the_steps_lead_from_simulation_to_the_robot(points, measured):
+    latency, contact, visual = points
+    told = report(latency=latency, contact=contact, visual=visual, measured=(measured, 50))
+    drawn = waterfall(told, caption="")
+    bars = [next(m for m in row.marks if m.kind is Kind.BAR) for row in drawn.rows]
+    level = 100 * told.simulated.share
+    assert bars[0].high == level
+    for bar in bars[1:-1]:
+        assert bar.high == pytest.approx(level)
+        level = bar.low
+    assert level == pytest.approx(100 * told.measured.share)
+    assert bars[-1].high == 100 * told.measured.share
+
+
+def test_a_step_that_may_be_nothing_is_grey():
+    drawn = waterfall(report(latency=31, contact=3, visual=-20), caption="")
+    tones = {row.cells[0]: row.marks[0].tone for row in drawn.rows}
+    assert tones["latency"] is Tone.LOST
+    assert tones["contact"] is Tone.UNSURE
+    assert tones["visual"] is Tone.WON
+
+
+# Parameters.
+
+
+def test_parameters_stand_in_units_of_what_was_believed():
+    drawn = table(reported(material()).section("parameters"))
+    rows = {row.cells[0]: row for row in drawn.rows}
+    assert [row.cells[-1] for row in drawn.rows] == ["pinned", "partly", "not told"]
+    assert rows[DAMPING].marks[0].tone is Tone.UNSURE
+    for found in estimate().findings:
+        low, high = rows[found.name].marks[0].low, rows[found.name].marks[0].high
+        assert (high - low) / 2 == pytest.approx(found.left)  # also where the scale is logarithmic
+    assert rows[DELAY].cells[2] == "60 ms"
+    assert rows[MASS].cells[2] == "50 g"
+
+
+def test_departures_take_the_place_of_estimates():
+    from tests.plan.reports import departure
+
+    told = report(latency=30, departures=(departure(DELAY, left=0.25, away=0.5),))
+    drawn = table(reported(Material(before=told)).section("parameters"))
+    band, dot = drawn.rows[0].marks
+    assert (band.high - band.low) / 2 == pytest.approx(0.25)
+    assert dot.low == pytest.approx(0.5 / 1.645, rel=1e-3)
+
+
+# Curves.
+
+
+def decoded(path: str) -> list[np.ndarray]:
+    """The stretches of a path: (k, 2) each."""
+    found, at = [], np.zeros(2, int)
+    for word, x, y in re.findall(r"([ml])(-?\d+) (-?\d+)", path):
+        at = at + np.array([int(x), int(y)])
+        if word == "m":
+            found.append([])
+        found[-1].append(at)
+    return [np.array(stretch) for stretch in found]
+
+
+def test_a_path_holds_the_curve_and_its_gaps():
+    time_s = 0.02 * np.arange(500) + 3.0
+    values = np.sin(time_s)
+    values[200:210] = np.nan
+    curve = Curve(name="measured", time_s=time_s, values=values)
+    block = Traces(says="", traces=(Trace(name="j", unit="rad", curves=(curve,), says=""),))
+    page = block.html()
+    low, high = (float(*re.findall(rf'data-{n}="([^"]+)"', page)) for n in ("low", "high"))
+    first, second = decoded(*re.findall(r'<path class="measured" d="([^"]+)"', page))
+    assert (len(first), len(second)) == (200, 290)
+    drawn = np.concatenate([first, second])
+    there = np.isfinite(values)
+    assert drawn[:, 0] == pytest.approx(1e3 * (time_s[there] - 3.0), abs=0.51)
+    back = high - (high - low) * drawn[:, 1] / 10_000
+    assert back == pytest.approx(values[there], abs=2e-4)
+
+
+def test_a_simulation_that_runs_away_does_not_flatten_the_rest():
+    time_s = np.arange(100) / 50
+    real = Curve(name="measured", time_s=time_s, values=np.sin(time_s))
+    away = Curve(name="simulated before", time_s=time_s, values=1e6 * time_s)
+    page = Traces(
+        says="", traces=(Trace(name="j", unit="rad", curves=(away, real), says=""),)
+    ).html()
+    assert float(*re.findall(r'data-high="([^"]+)"', page)) < 3.0
+
+
+# Failures, latency, controls.
+
+
+def test_every_failure_is_counted_in_its_phase():
+    told = reported(material()).section("failures")
+    found = told.data["before"]
+    assert found["failed"] > 0, "the bumped camera must make trials fail"
+    drawn = table(told)
+    assert {row.cells[0]: int(row.cells[1]) for row in drawn.rows} == found["by_phase"]
+    assert sum(row.marks[0].high for row in drawn.rows) == found["failed"]
+
+
+def test_parts_of_the_latency_follow_each_other():
+    drawn = table(reported(material()).section("latency"))
+    bars = [row.marks[0] for row in drawn.rows]
+    assert [bar.low for bar in bars[1:-1]] == pytest.approx([bar.high for bar in bars[:-2]])
+    assert bars[-2].high == pytest.approx(bars[-1].high) == pytest.approx(56.0)
+
+
+def test_a_method_that_does_not_beat_its_controls_is_told_so():
+    told = material()
+    assert "24 points less (paired" in table(reported(told).section("controls")).says
+    better = replace(controls()[0], rate=Rate(successes=49, trials=50), steps=2000)
+    says = table(reported(replace(told, controls=(better,))).section("controls")).says
+    assert "the method earns nothing" in says
+    assert "no fair comparison" in says
+    maybe = replace(controls()[1], behind=Difference(points=24.0, low=-2.0, high=50.0))
+    says = table(reported(replace(told, controls=(maybe,))).section("controls")).says
+    assert "may be chance" in says
+
+
+# Blocks.
+
+
+@given(st.floats(1e-3, 1e6))
+def test_a_scale_holds_its_largest_number(largest):
+    scale = upto(largest, "ms")
+    assert scale.high >= largest * (1 - 1e-9)
+    assert 2 <= len(scale.ticks) <= 6
+    assert scale.share(scale.ticks[-1][0]) == pytest.approx(100.0)
+
+
+def test_a_table_needs_a_cell_for_each_column():
+    made = Table(caption="c", says="s", columns=("a", "b"), rows=(Row(cells=("1",)),))
+    with pytest.raises(ValueError, match="zip"):
+        made.html()
+
+
+def test_what_lies_beyond_a_scale_stands_at_its_end():
+    scale = Scale(low=0.0, high=10.0)
+    assert (scale.share(-5.0), scale.share(5.0), scale.share(50.0)) == (0.0, 50.0, 100.0)
+
+
+# What is broken or missing.
+
+
+def test_a_replay_that_broke_down_has_no_number():
+    before, after = material().overlays or ((), ())
+    broken = [replace(panel, simulated=np.full_like(panel.simulated, np.nan)) for panel in before]
+    made = reported(replace(material(), overlays=(broken, after)))
+    assert "no number, as the physics broke down, before" in made.section("joints").markdown()
+    assert "nan" not in made.section("joints").html()
+    made = reported(replace(material(), overlays=([], [])))
+    assert "No recording was replayed" in made.section("joints").markdown()
+
+
+def test_a_report_needs_trials():
+    none = Tried(simulated=report().simulated, measured=Rate(successes=0, trials=0))
+    with pytest.raises(TrueupError, match="`after` rests on no trials"):
+        Material(before=report(), after=none)
+
+
+def test_labels_alone_are_told_in_words():
+    told = Material(before=report(latency=30), failures={"sentences": ["Greased fingers fail."]})
+    assert "Greased fingers fail." in reported(told).section("failures").markdown()
