@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from trueup.diagnose import Bank, Case, Size, attributed, built, diagnose, judged
-from trueup.diagnose.bank import _Tape
 from trueup.diagnose.familiarity import Familiarity, outside
 from trueup.diagnose.inference import Reader
 from trueup.diagnose.planted import GAPS
+from trueup.diagnose.playing import Tape
 from trueup.diagnose.signature import Traces, signature
 from trueup.episodes import Channel, Episode, Outcome
 from trueup.errors import TrueupError
@@ -41,7 +43,7 @@ def begin(worlds):
 
 def played(point: dict[str, float], n: int = 10, seed: int = 3) -> Traces:
     values = np.tile([*point.values()], (n, 1))
-    tape = _Tape(WORLD.steps)
+    tape = Tape(WORLD.steps)
     seeds = seeds_from(np.random.default_rng(seed), n)
     found = evaluate(WORLD, begin, Points([*point], values), seeds, witness=tape)
     return tape.traces(found.success[None], WORLD)[0]
@@ -221,6 +223,12 @@ def test_an_identification_that_trials_contradict_is_said_to_and_not_used(bank):
     assert any("stands for something else" in note for note in report.notes)
     assert report.evidence == ("trials",)
     assert report.share("actuation").points <= report.loss
+    doubted = replace(
+        case(bank, episodes(some), beliefs=(known,), evidence=("trials", "recordings")),
+        doubts=("Unmodelled: something.",),
+    )
+    report = diagnose(doubted)
+    assert report.share("actuation").points == 0 and "Unmodelled: something." in report.notes
 
 
 def test_a_loss_that_may_be_chance_is_said_to_be(bank):

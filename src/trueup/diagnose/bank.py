@@ -6,25 +6,23 @@ It is made once for a policy and kept beside it; every diagnosis of that policy 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from trueup.diagnose.planted import GAPS, Bends, bends, structures, within
-from trueup.diagnose.signature import Traces, signature
+from trueup.diagnose.planted import GAPS, Bends, bends
+from trueup.diagnose.playing import Played, Player
 from trueup.errors import TrueupError
-from trueup.evaluate import Begin, Turn, evaluate
+from trueup.evaluate import Begin
 from trueup.files import whole
 from trueup.space import Space
-from trueup.streams import seeds_from
 from trueup.worlds import World
 
 Told = Callable[[str], None]
 
 _FORMAT = "trueup/bank 1"
 _SCREENED = 3  # trials of each bend that is only looked at
-_BATCH = 512
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +45,10 @@ class Size:
     trials: int = 20
     nominal: int = 400
 
-
-COUNTS = (5, 10, 20)
-"""Signatures are taken of so many trials: fewer are noisier, and must be known as such."""
+    def times(self, factor: int) -> Size:
+        """So many times as many worlds, with as many trials in each."""
+        grown = {n: factor * getattr(self, n) for n in ("screened", "kept", "pairs", "triples")}
+        return replace(self, **grown)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -154,7 +153,7 @@ def built(
         on_progress: Told in a line how it stands.
     """
     size, tell = size or Size(), on_progress or (lambda _: None)
-    player = _Player(world, begin, space, generator, threads)
+    player = Player(world, begin, space, generator, threads)
     tell("the nominal world")
     nominal_u = space.encode(space.nominal())
     nominal = float(player.success(np.repeat(nominal_u, size.nominal, axis=0), 1).mean())
@@ -165,110 +164,8 @@ def built(
     return _labelled(kept, sets, played, nominal, size, world.name, policy)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Played:
-    signatures: dict[int, np.ndarray]
-    features: tuple[str, ...]
-    success: np.ndarray
-
-
-class _Player:
-    """Plays the policy at points of the space, fast ones and slow ones apart."""
-
-    def __init__(
-        self,
-        world: World,
-        begin: Begin,
-        space: Space,
-        generator: np.random.Generator,
-        threads: int,
-    ) -> None:
-        self.world, self.begin, self.space = world, begin, space
-        self.generator, self.threads = generator, threads
-
-    def success(self, u: np.ndarray, trials: int) -> np.ndarray:
-        """(n,) share of successes at points (n, d)."""
-        found = np.zeros(len(u))
-        for part, rows in structures(self.space, u):
-            seeds = seeds_from(self.generator, trials * len(rows))
-            points = within(self.space, np.repeat(u[rows], trials, axis=0), part)
-            played = self._evaluated(points, seeds, None)
-            found[rows] = played.reshape(-1, trials).mean(axis=1)
-        return found
-
-    def played(self, u: np.ndarray, trials: int) -> _Played:
-        """Signatures of trials at points (n, d)."""
-        success = np.zeros(len(u))
-        rows_of: dict[int, dict[int, np.ndarray]] = {k: {} for k in COUNTS if k <= trials}
-        names: tuple[str, ...] = ()
-        for part, rows in structures(self.space, u):
-            for some in np.array_split(rows, max(1, len(rows) * trials // _BATCH)):
-                seeds = seeds_from(self.generator, trials * len(some))
-                points = within(self.space, np.repeat(u[some], trials, axis=0), part)
-                tape = _Tape(self.world.steps)
-                won = self._evaluated(points, seeds, tape).reshape(-1, trials)
-                success[some] = won.mean(axis=1)
-                for row, traces in zip(some, tape.traces(won, self.world), strict=True):
-                    for k, signed in rows_of.items():
-                        taken = signature(traces.some(np.arange(k)))
-                        signed[int(row)], names = taken.values, taken.names
-        signatures = {
-            k: np.stack([signed[i] for i in range(len(u))]) for k, signed in rows_of.items()
-        }
-        return _Played(signatures=signatures, features=names, success=success)
-
-    def _evaluated(self, points, seeds: np.ndarray, witness) -> np.ndarray:
-        return evaluate(
-            self.world,
-            self.begin,
-            points,
-            seeds,
-            batch=_BATCH,
-            threads=self.threads,
-            witness=witness,
-        ).success
-
-
-class _Tape:
-    """Keeps what is observed and commanded."""
-
-    def __init__(self, steps: int) -> None:
-        self._steps, self._turns = steps, []
-
-    def __call__(self, turn: Turn) -> None:
-        open_ = turn.open[:, None]
-        kept = {
-            name: np.where(open_, values, np.nan).astype(np.float32)
-            for name, values in {**turn.observation, "command": turn.command}.items()
-        }
-        if turn.number == 0:
-            self._turns.append([])
-        self._turns[-1].append(kept)
-
-    def traces(self, success: np.ndarray, world: World) -> list[Traces]:
-        """One for each row of successes (n, trials)."""
-        n, trials = success.shape
-        joined = {name: self._joined(name) for name in self._turns[0][0]}
-        return [
-            Traces(
-                signals={k: v[i * trials : (i + 1) * trials] for k, v in joined.items()},
-                success=success[i],
-                period_s=world.control_period_s,
-            )
-            for i in range(n)
-        ]
-
-    def _joined(self, name: str) -> np.ndarray:
-        parts = []
-        for batch in self._turns:
-            values = np.stack([turn[name] for turn in batch], axis=1).astype(float)
-            missing = self._steps - values.shape[1]
-            parts.append(np.pad(values, ((0, 0), (0, missing), (0, 0)), constant_values=np.nan))
-        return np.concatenate(parts)
-
-
 def _kept(
-    player: _Player,
+    player: Player,
     space: Space,
     size: Size,
     nominal: float,
@@ -302,7 +199,7 @@ def _sets(kept: Bends, size: Size, generator: np.random.Generator) -> list[tuple
 def _labelled(
     kept: Bends,
     sets: list[tuple[int, ...]],
-    played: _Played,
+    played: Played,
     nominal: float,
     size: Size,
     world: str,

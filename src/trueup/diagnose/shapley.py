@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -59,6 +59,11 @@ class Attribution:
     def lost(self) -> Cost:
         """What all of them cost together."""
         return _cost(self.nominal - self.identified)
+
+    def void(self) -> Attribution:
+        """The same gaps, none of which explains anything."""
+        nothing = {gap: Cost(value=0.0, spread=0.0) for gap in self.gaps}
+        return replace(self, identified=self.nominal, shares=nothing, alone=nothing, pairs={})
 
 
 def attributed(
