@@ -97,7 +97,7 @@ def _fits(
 def our_fit(world: World, episodes: Sequence[Episode], space: Space) -> Point:
     """The best point as `identify` finds it, before it asks how sure it is."""
     problem = Problem(world, episodes, space)
-    best = fitted(problem, space.encode(space.nominal())[0], lambda said: None)
+    best = fitted(problem, lambda said: None)
     return space.decode(best.u[None])[0]
 
 

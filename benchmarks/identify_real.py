@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -49,9 +50,9 @@ def measure(effort: Effort) -> list[Measure]:
         return [Measure(what="a real SO-101 identified", value=None, note=note)]
     with tempfile.TemporaryDirectory() as scratch:
         began = time.perf_counter()
-        motions = _imported(folder, Path(scratch) / "motions")
+        motions = imported(folder, Path(scratch) / "motions")
         imported_s = time.perf_counter() - began
-        estimate, fitted_s = _identified(motions, effort)
+        estimate, fitted_s = identified(motions, _ordered(FITTED, CHOOSING), effort)
     estimate.save(effort.out / "estimate-real.json")
     unseen = [n for n in motions if n not in {*FITTED, *CHOOSING, STALL}]
     errors = errors_of(motions, unseen, estimate)
@@ -86,15 +87,18 @@ def errors_of(
     return found
 
 
-def _imported(folder: Path, out: Path) -> dict[str, Episode]:
+def imported(folder: Path, out: Path) -> dict[str, Episode]:
+    """All motions by name."""
     import_recordings(folder, load_mapping("so101-sage"), out)
     return {str(episode.task): episode for episode in Dataset.open(out)}
 
 
-def _identified(motions: dict[str, Episode], effort: Effort) -> tuple[Estimate, float]:
+def identified(
+    motions: dict[str, Episode], names: Sequence[str], effort: Effort
+) -> tuple[Estimate, float]:
+    """An estimate from some motions, every third of which chooses between models, and seconds."""
     began = time.perf_counter()
-    order = _ordered(FITTED, CHOOSING)
-    episodes = [motions[name] for name in order]
+    episodes = [motions[name] for name in names]
     if effort.quick:
         episodes = [shortened(episode, 8.0) for episode in episodes]
     world = worlds.get("so101/arm")

@@ -121,7 +121,7 @@ def problem() -> MjxProblem:
 
 def fine(problem: Problem) -> Problem:
     """The same problem by finite differences in small steps."""
-    replayer = problem._replayer
+    replayer = problem.replayer
     same = Problem(
         WORLD, replayer.episodes, SPACE, signals=problem.signals, window_s=0.5, threads=1
     )

@@ -6,6 +6,7 @@ import pytest
 from tests.identify.planted import QUANTUM, WORLD, recorded
 from trueup.identify.posterior import Posterior, believed, posterior_of, true_covariance
 from trueup.identify.problem import Problem
+from trueup.identify.shares import shared
 from trueup.identify.starts import starts_of
 from trueup.identify.target import Target
 from trueup.replay import Replayer
@@ -156,3 +157,24 @@ def test_in_windows_no_one_start_is_looked_for():
     values = windows.residual(AT[None]).values
     starts = starts_of(windows, AT, np.ones(len(windows.columns)))
     assert np.array_equal(starts.freed(values), values)
+
+
+def test_a_delay_that_may_be_all_of_one_kind_or_all_of_the_other_is_said_to_be_either():
+    """Ten milliseconds of commands, or of readings: both ends of the sum are looked at."""
+    space = WORLD.catalogue.select("latency/action_delay", "latency/encoder_delay")
+    late = Problem(WORLD, [recorded({"latency/action_delay": 0.01}, seconds=4.0)], space, threads=1)
+    truth, other = (space.encode(space.point(at))[0] for at in _EITHER)
+    target = Target(late, other)
+    (i,) = shared(target, other)
+    shares = target.splits(other, i)
+    for end in (truth, other):
+        assert np.abs(shares - end).max(axis=1).min() < 1e-9
+    found = believed(late, other, draws=0)
+    reach = 1.645 * np.sqrt(np.diag(found.covariance))
+    assert (np.abs(found.mean - truth) < reach + 1e-9).all()
+
+
+_EITHER = (
+    {"latency/action_delay": 0.01, "latency/encoder_delay": 0.0},
+    {"latency/action_delay": 0.0, "latency/encoder_delay": 0.01},
+)

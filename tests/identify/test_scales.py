@@ -5,6 +5,7 @@ import numpy as np
 from tests.identify.planted import WORLD, recorded
 from trueup.identify import identify
 from trueup.identify.scales import unloaded, widened
+from trueup.identify.target import prior_spread
 
 FREE = WORLD.catalogue.select(
     *(f"actuation/{j}/{q}" for j in ("shoulder_pan", "shoulder_lift") for q in ("kp", "damping")),
@@ -21,13 +22,24 @@ def test_only_joints_about_a_vertical_axis_or_through_their_load_are_unloaded() 
 
 def test_they_are_widened_together_and_the_rest_is_not() -> None:
     ways = list(unloaded(WORLD, [recorded({}, seconds=4.0)], FREE).values())
-    wide = widened(1e-6 * np.eye(len(FREE)), ways)
+    wide = widened(1e-6 * np.eye(len(FREE)), ways, np.full(len(FREE), 10.0))
     spread = np.sqrt(np.diag(wide))
     pan = [i for i, name in enumerate(FREE.names) if "pan" in name]
     lift = [i for i, name in enumerate(FREE.names) if "lift" in name]
     np.testing.assert_allclose(spread[lift], 1e-3)
     correlation = wide[np.ix_(pan, pan)] / np.outer(spread[pan], spread[pan])
     assert correlation.min() > 0.99
+
+
+def test_nothing_becomes_wider_than_what_was_believed_before() -> None:
+    ways = list(unloaded(WORLD, [recorded({}, seconds=4.0)], FREE).values())
+    spread = prior_spread(FREE)
+    for told in (1e-8, 1e-3, 0.99):  # of the prior's variance: what the data left
+        wide = widened(told * np.diag(spread**2), ways, spread)
+        sizes = np.linalg.eigvalsh(wide / np.outer(spread, spread))
+        assert sizes.max() < 1.0 + 1e-9
+        assert (np.diag(wide) >= told * spread**2 * (1.0 - 1e-6)).all()
+    np.testing.assert_array_equal(widened(np.eye(2), [], np.ones(2)), np.eye(2))
 
 
 def test_an_estimate_says_it_and_keeps_it_for_training() -> None:
@@ -39,4 +51,4 @@ def test_an_estimate_says_it_and_keeps_it_for_training() -> None:
     drawn = narrowed.sample(np.random.default_rng(0), 400)
     kp, damping = (drawn.column(f"actuation/shoulder_pan/{q}") for q in ("kp", "damping"))
     assert np.corrcoef(np.log(kp), np.log(damping))[0, 1] > 0.9
-    assert 0.1 < np.log(kp).std() < 0.25
+    assert 0.06 < np.log(kp).std() < 0.13  # the prior's: wide, but never wider than before

@@ -12,7 +12,9 @@ from trueup.episodes import Channel, Dataset, Episode, Writer
 from trueup.episodes.imports.importing import imported
 from trueup.episodes.imports.mapping import load_mapping
 from trueup.errors import TrueupError
+from trueup.identify.answers import Lags
 from trueup.identify.faults import Remedy
+from trueup.identify.faults.lags import _moment
 from trueup.identify.usable import cleaned, readable, usable
 
 JOINTS = ("pan", "lift", "roll")
@@ -187,6 +189,17 @@ def test_joints_that_answer_later_from_some_moment_on_are_masked_from_there():
     assert flaw.where == pytest.approx(0.07, abs=0.02)
     masked = np.isnan(found.episodes[1]["joint_position"].values).all(axis=1)
     np.testing.assert_array_equal(masked, time_s >= flaw.begin_s)
+
+
+def test_a_leap_is_none_where_lags_go_up_and_down_all_the_time():
+    begin_s, std_s = np.arange(60.0), np.full(60, 5e-4)
+    calm = np.where(begin_s < 40, 0.0, 0.03)
+    restless = 0.009 * np.random.default_rng(0).standard_normal(60)
+    chance = np.where((begin_s >= 20) & (begin_s < 24), -0.004, restless)
+    chance[24:28] = 0.02  # four windows that happen to agree, beside four others
+    assert _moment(Lags(begin_s=begin_s, lag_s=calm, std_s=std_s)) == pytest.approx(40.0, abs=1.0)
+    for lag_s in (restless, chance):
+        assert _moment(Lags(begin_s=begin_s, lag_s=lag_s, std_s=std_s)) is None
 
 
 def test_a_stall_is_masked_for_its_joint_and_its_time_alone():

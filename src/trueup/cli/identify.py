@@ -13,11 +13,10 @@ from tyro.conf import Positional, arg
 
 from trueup.cli import show
 from trueup.cli.files import check_distinct, writable_folder
-from trueup.cli.options import Count, Machine, OneWorld, Patterns, Seconds
-from trueup.episodes import Dataset, Episode
-from trueup.errors import TrueupError
+from trueup.cli.findings import opened, real, table_of, world_of
+from trueup.cli.options import Count, Machine, Patterns, Seconds
+from trueup.episodes import Episode
 from trueup.identify import BASE, Estimate, identify, save_section
-from trueup.identify.usable import readable
 from trueup.replay import panels_of, replayed, save_drawing
 from trueup.space import Point, Space
 from trueup.worlds import World
@@ -55,8 +54,8 @@ class Identify(Machine):
         if self.out:
             check_distinct(read={"EPISODES": self.episodes}, written={"--out": self.out})
             writable_folder(self.out)
-        episodes, unread = readable(Dataset.open(self.episodes))
-        world = self._world(episodes)
+        episodes, unread = opened(self.episodes)
+        world = world_of(self.world, episodes[0], self.episodes)
         estimate = identify(
             world,
             episodes,
@@ -74,20 +73,9 @@ class Identify(Machine):
         if self.json:
             show.print_json(estimate.to_json())
         else:
-            _print(estimate, any(e.origin.get("real") for e in episodes))
+            _print(estimate, robot=real(episodes))
 
     # --------------------------------------------------------------------------------------------
-
-    def _world(self, episodes: list[Episode]) -> World:
-        if not episodes:
-            raise TrueupError(f"{self.episodes} has no episodes yet.", fix="Record some first.")
-        name = self.world or episodes[0].origin.get("world")
-        if not isinstance(name, str):
-            raise TrueupError(
-                f"The episodes in {self.episodes} do not say which world they belong to.",
-                fix="Give --world; for motions of a bare SO-101, so101/arm.",
-            )
-        return OneWorld(world=name).opened_world()
 
     def _draw(self, folder: Path, world: World, episode: Episode, estimate: Estimate) -> None:
         panels = {}
@@ -99,8 +87,7 @@ class Identify(Machine):
                 folder / f"{name}.png",
                 title=f"{world.name} over the last recording, {name} identification",
             )
-        real = bool(episode.origin.get("real"))
-        save_section(estimate, panels, folder / "report.html", real=real)
+        save_section(estimate, panels, folder / "report.html", real=real([episode]))
 
 
 def _space(world: World, patterns: tuple[str, ...]) -> Space:
@@ -111,28 +98,9 @@ def _space(world: World, patterns: tuple[str, ...]) -> Space:
     return world.catalogue.select(*(p for p in BASE if any(fnmatchcase(n, p) for n in names)))
 
 
-def _print(estimate: Estimate, real: bool) -> None:
+def _print(estimate: Estimate, *, robot: bool) -> None:
     out = show.console()
-    rows = show.table(
-        "parameter",
-        "before",
-        "after",
-        "90 % interval",
-        "unit",
-        "verdict",
-        right=("before", "after"),
-    )
-    for f in estimate.findings:
-        interval = f"{show.number(f.low)} … {show.number(f.high)}"
-        rows.add_row(
-            f.name,
-            show.number(f.before),
-            show.number(f.value),
-            interval,
-            show.unit(f.unit),
-            f.verdict,
-        )
-    out.print(rows)
+    out.print(table_of(estimate))
     out.print()
     for name, misfit in (("fitted", estimate.fitted), ("kept out", estimate.held)):
         before, after = (_all(getattr(misfit, side)) for side in ("before", "after"))
@@ -142,7 +110,7 @@ def _print(estimate: Estimate, real: bool) -> None:
     checked = estimate.check.sentences if estimate.check else ()
     for line in (*map(str, estimate.choices), *checked, *estimate.unseen, *estimate.notes):
         out.print(line)
-    if not real:
+    if not robot:
         out.print("sim-to-sim: no real robot took part")
 
 

@@ -11,13 +11,10 @@ from tyro.conf import Positional, arg
 
 from trueup.cli import show
 from trueup.cli.files import check_distinct, writable_file, write_text
-from trueup.cli.options import Count, File, Machine, OneWorld, Patterns
-from trueup.episodes import Dataset, Episode
-from trueup.errors import TrueupError
+from trueup.cli.findings import opened, real, table_of, world_of
+from trueup.cli.options import Count, File, Machine, Patterns
 from trueup.identify import Estimate
 from trueup.identify.probing import identify_contact, identify_payload
-from trueup.identify.usable import readable
-from trueup.worlds import World
 
 _WorldOption = Annotated[str | None, arg(metavar="WORLD")]
 
@@ -53,8 +50,8 @@ class Contact(Machine):
         check_distinct(read=read, written={"--out": self.out})
         if self.out:
             writable_file(self.out)
-        episodes, unread = _opened(self.episodes)
-        world = _world(self.world, episodes, self.episodes)
+        episodes, unread = opened(self.episodes)
+        world = world_of(self.world, episodes[0], self.episodes)
         estimate = identify_contact(
             world,
             episodes,
@@ -70,7 +67,7 @@ class Contact(Machine):
         if self.json:
             show.print_json(estimate.to_json())
         else:
-            _print(estimate, real=_real(episodes))
+            _print(estimate, robot=real(episodes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,10 +99,10 @@ class Payload(Machine):
         check_distinct(read=read, written={"--out": self.out})
         if self.out:
             writable_file(self.out)
-        loaded, unread = _opened(self.episodes)
-        bare, lost = _opened(self.bare) if self.bare else ([], ())
+        loaded, unread = opened(self.episodes)
+        bare, lost = opened(self.bare) if self.bare else ([], ())
         found = identify_payload(
-            _world(self.world, loaded, self.episodes),
+            world_of(self.world, loaded[0], self.episodes),
             loaded,
             bare,
             link=self.link,
@@ -125,54 +122,17 @@ class Payload(Machine):
         out.print(f"It sits at {place} mm (± {spread}) from the centre of mass of {self.link}.")
         for line in (*unread, *lost, *found.loaded.notes):
             out.print(line)
-        if not _real([*loaded, *bare]):
+        if not real([*loaded, *bare]):
             out.print("sim-to-sim: no real robot took part")
 
 
-def _opened(folder: Path) -> tuple[list[Episode], tuple[str, ...]]:
-    episodes, unread = readable(Dataset.open(folder))
-    if not episodes:
-        why = " ".join(unread[:1])
-        raise TrueupError(
-            f"{folder} has no episodes that can be read. {why}".strip(), fix="Record some first."
-        )
-    return episodes, unread
-
-
-def _world(name: str | None, episodes: list[Episode], folder: Path) -> World:
-    name = name or episodes[0].origin.get("world")
-    if not isinstance(name, str):
-        raise TrueupError(
-            f"The episodes in {folder} do not say which world they belong to.",
-            fix="Give --world.",
-        )
-    return OneWorld(world=name).opened_world()
-
-
-def _print(estimate: Estimate, *, real: bool) -> None:
+def _print(estimate: Estimate, *, robot: bool) -> None:
     out = show.console()
-    rows = show.table(
-        "parameter",
-        "before",
-        "after",
-        "90 % interval",
-        "unit",
-        "verdict",
-        right=("before", "after"),
-    )
-    for f in estimate.findings:
-        interval = f"{show.number(f.low)} … {show.number(f.high)}"
-        numbers = show.number(f.before), show.number(f.value)
-        rows.add_row(f.name, *numbers, interval, show.unit(f.unit), f.verdict)
-    out.print(rows)
+    out.print(table_of(estimate))
     for line in (*estimate.unseen, *estimate.notes):
         out.print(line)
-    if not real:
+    if not robot:
         out.print("sim-to-sim: no real robot took part")
-
-
-def _real(episodes: list[Episode]) -> bool:
-    return any(episode.origin.get("real") for episode in episodes)
 
 
 def _progress(line: str) -> None:

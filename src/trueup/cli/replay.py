@@ -13,7 +13,8 @@ from tyro.conf import Positional, arg
 
 from trueup.cli import residuals, show
 from trueup.cli.files import check_distinct, writable_folder, write_text
-from trueup.cli.options import Count, File, Machine, OneWorld, Row, Seconds
+from trueup.cli.findings import world_of
+from trueup.cli.options import Count, File, Machine, Row, Seconds
 from trueup.episodes import Dataset, Episode
 from trueup.errors import TrueupError
 from trueup.identify import Estimate
@@ -74,7 +75,7 @@ class ReplayEpisodes(Machine):
         numbers = list(range(len(dataset))) if self.episode is None else [self.episode]
         if not numbers:
             raise TrueupError(f"{self.episodes} has no episodes yet.", fix="Record some first.")
-        world = self._world(dataset[numbers[0]])
+        world = world_of(self.world, dataset[numbers[0]], self.episodes)
         point = self._point()
         found: dict[int, dict[str, Any]] = {}
         with show.progress(
@@ -111,15 +112,6 @@ class ReplayEpisodes(Machine):
                 written={"--out": self.out},
             )
             writable_folder(self.out)
-
-    def _world(self, episode: Episode) -> World:
-        name = self.world or episode.origin.get("world")
-        if not isinstance(name, str):
-            raise TrueupError(
-                f"The episodes in {self.episodes} do not say which world they belong to.",
-                fix="Give --world; for motions of a bare SO-101, so101/arm.",
-            )
-        return OneWorld(world=name).opened_world()
 
     def _point(self) -> Point:
         file = self.point or self.estimate

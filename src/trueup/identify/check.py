@@ -2,52 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from trueup.episodes import Episode
-from trueup.episodes.episode import COMMAND, JOINTS
+from trueup.episodes.episode import JOINTS
+from trueup.identify.expected import allowed, excess_of, sensor_of
+from trueup.identify.leftover import Column
+from trueup.identify.leftover import Pattern as Pattern
+from trueup.identify.problem import Problem
+from trueup.identify.starts import starts_of
 from trueup.identify.suspects import Suspect
 from trueup.replay import Replayer, Track
-from trueup.space import Point, Space
+from trueup.space import Point, Points, Space
 from trueup.worlds import World
 
-_OUTSIDE = 1.6  # times what the sensor alone would leave
-_STRUCTURED = 0.15  # share of what is left, predicted on recordings that had no part in it
-_BINS = 12
-_SETTLED_S = 0.5  # a replay that begins in motion knows its speed only roughly
-_FEWEST = 25  # readings in a bin
+_UNTOLD = 1.6  # times what the sensor alone would leave, where a file does not say how much
+_DRAWS, _REPLAYED_S = 32, 600.0  # points of the posterior, and how long to replay for them at most
+_FEWEST = 50  # readings of a column
 _NAMED = 0.03  # of what is left: an effect that explains less is not named
-_WORDS = {
-    "position": "depends on where the joint stands",
-    "direction": "depends on the direction of motion",
-    "time": "changes in the course of a recording, as with warmth",
-    "load": "depends on the load that the servo carries",
-}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pattern:
-    """A regularity in what is left.
-
-    Attributes:
-        column: Of which joint.
-        of: `position`, `direction`, `time` or `load`.
-        share: How much of it that predicts in other recordings.
-    """
-
-    column: str
-    of: str
-    share: float
-
-    def __str__(self) -> str:
-        return (
-            f"What is left of {self.column} {_WORDS[self.of]}: that alone predicts "
-            f"{100 * self.share:.0f} % of it in other recordings."
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,18 +32,22 @@ class Check:
 
     Attributes:
         excess: By column, what is left as a multiple of what the sensor alone would leave.
+        allowed: By column, how large that may become if nothing is missing.
         patterns: Regularities in it.
         suspects: Effects that are not in the fit and would explain some of it.
     """
 
     excess: Mapping[str, float]
+    allowed: Mapping[str, float] = field(default_factory=dict)
     patterns: tuple[Pattern, ...] = ()
     suspects: tuple[Suspect, ...] = ()
 
     @property
     def outside(self) -> tuple[str, ...]:
         """Columns in which something is missing."""
-        return tuple(name for name, times in self.excess.items() if times > _OUTSIDE)
+        return tuple(
+            name for name, times in self.excess.items() if times > self.allowed.get(name, _UNTOLD)
+        )
 
     @property
     def inside(self) -> bool:
@@ -78,11 +58,15 @@ class Check:
     def sentences(self) -> tuple[str, ...]:
         """The verdict in words."""
         if self.inside:
-            return ("What is left is no more than the sensors' own noise: nothing is missing.",)
+            return (
+                "What is left is no more than the sensors and the fit's uncertainty explain: "
+                "nothing is missing.",
+            )
         worst = max(self.outside, key=lambda name: self.excess[name])
         lines = [
             f"Unmodelled: {', '.join(self.outside)} differ from the simulator by more than their "
-            f"sensors explain ({worst}: {self.excess[worst]:.1f} times)."
+            f"sensors and the fit's uncertainty explain ({worst}: {self.excess[worst]:.1f} times "
+            f"the sensor's noise, where {self.allowed.get(worst, _UNTOLD):.1f} would be usual)."
         ]
         lines += [str(pattern) for pattern in self.patterns if pattern.column in self.outside]
         named = [suspect for suspect in self.suspects if suspect.gain > _NAMED][:4]
@@ -91,11 +75,21 @@ class Check:
             lines.append("No effect of the catalogue explains it.")
         return tuple(lines)
 
+    def joined(self, other: Check) -> Check:
+        """Of each column the one of two checks that lies further out; the rest is this one's."""
+        excess, allowed = dict(self.excess), dict(self.allowed)
+        for name, times in other.excess.items():
+            mine = excess.get(name, 0.0) / allowed.get(name, _UNTOLD)
+            if times / other.allowed.get(name, _UNTOLD) > mine:
+                excess[name], allowed[name] = times, other.allowed.get(name, _UNTOLD)
+        return replace(self, excess=excess, allowed=allowed)
+
     def to_json(self) -> dict[str, Any]:
         """For programs."""
         return {
             "inside": self.inside,
             "excess": dict(self.excess),
+            "allowed": dict(self.allowed),
             "patterns": [vars(pattern) for pattern in self.patterns],
             "suspects": [suspect.to_json() for suspect in self.suspects],
             "sentences": list(self.sentences),
@@ -106,6 +100,7 @@ class Check:
         """What `to_json` described."""
         return Check(
             excess=data["excess"],
+            allowed=data.get("allowed", {}),
             patterns=tuple(Pattern(**row) for row in data["patterns"]),
             suspects=tuple(Suspect.from_json(row) for row in data["suspects"]),
         )
@@ -116,6 +111,7 @@ def checked(
     episodes: Sequence[Episode],
     point: Point,
     *,
+    covariance: np.ndarray | None = None,
     suspects: Sequence[Suspect] = (),
     window_s: float | None = None,
     threads: int = 0,
@@ -126,6 +122,8 @@ def checked(
         world: Where they are replayed.
         episodes: What was measured.
         point: The fitted world.
+        covariance: (d, d) how uncertain it would be if nothing were missing, in the unit cube of
+            its parameters: `Posterior.narrow`.
         suspects: What is known about effects outside the fit.
         window_s: Begin anew at the measured state after each so many seconds.
         threads: CPU threads; 0 takes all.
@@ -134,87 +132,80 @@ def checked(
     replayer = Replayer(
         world, episodes, space, window_s=window_s, signals=(JOINTS,), threads=threads
     )
-    tracks = [found[JOINTS] for found in replayer(space.points(point, 1)).tracks]
-    names = tracks[0].names
-    columns = [_Column(name, j, tracks, episodes) for j, name in enumerate(names)]
+    generator = np.random.default_rng(0)
+    best = _tracks(replayer, space.points(point, 1))
+    columns = [Column(name, j, best, episodes) for j, name in enumerate(best[0].names)]
     used = [column for column in columns if column.used]
+    u = space.encode(space.points(point, 1))[0]
+    drawn = _drawn(replayer, used, u, covariance, generator)
     return Check(
         excess={column.name: column.excess for column in used},
+        allowed={column.name: column.allowed(drawn, generator) for column in used},
         patterns=tuple(pattern for column in used for pattern in column.patterns()),
         suspects=tuple(suspects),
     )
 
 
-class _Column:
-    """What is left of one joint in all recordings."""
+def checked_inside(problem: Problem, u: np.ndarray) -> Check:
+    """The same for recordings that were fitted, at the best point (d,).
 
-    def __init__(
-        self, name: str, j: int, tracks: Sequence[Track], episodes: Sequence[Episode]
-    ) -> None:
-        self.name = name
-        parts = [
-            _part(track, episode, name, j) for track, episode in zip(tracks, episodes, strict=True)
-        ]
-        self.parts = [part for part in parts if len(part["left"]) > _BINS]
-        self.used = bool(self.parts)
-
-    @property
-    def excess(self) -> float:
-        left = np.concatenate([part["left"] for part in self.parts])
-        measured = np.concatenate([part["position"] for part in self.parts])
-        return float(np.sqrt((left**2).mean()) / _floor(left, measured))
-
-    def patterns(self) -> Iterator[Pattern]:
-        """Regularities that hold from one recording to the others."""
-        if len(self.parts) < 2:
-            return
-        for of in _WORDS:
-            share = self._predicted(of)
-            if share > _STRUCTURED:
-                yield Pattern(column=self.name, of=of, share=share)
-
-    def _predicted(self, of: str) -> float:
-        """Share of the squared residual that its mean over like readings predicts elsewhere."""
-        feature = np.concatenate([part[of] for part in self.parts])
-        left = np.concatenate([part["left"] for part in self.parts])
-        edges = np.unique(np.quantile(feature, np.linspace(0, 1, _BINS + 1)[1:-1]))
-        bins = np.searchsorted(edges, feature)
-        of_episode = np.repeat(np.arange(len(self.parts)), [len(p["left"]) for p in self.parts])
-        error = np.empty_like(left)
-        for e in range(len(self.parts)):
-            mine = of_episode == e
-            counts = np.bincount(bins[~mine], minlength=len(edges) + 1)
-            sums = np.bincount(bins[~mine], left[~mine], minlength=len(edges) + 1)
-            known = np.where(counts >= _FEWEST, sums / np.maximum(counts, 1), 0.0)
-            error[mine] = left[mine] - known[bins[mine]]
-        return 1.0 - float((error**2).sum() / (left**2).sum())
+    A fault that comes and goes may have struck only them. There the best point is as near as it
+    gets, so that nothing is uncertain but how each recording began, and that is taken out. Where
+    replays begin anew in windows there is no one start, and nothing is said.
+    """
+    if problem.replayer.window_s is not None:
+        return Check(excess={})
+    here, generator = problem.residual(u[None]), np.random.default_rng(0)
+    noise = np.sqrt(np.bincount(here.column, here.values[0] ** 2) / np.bincount(here.column))
+    noise = noise + 1e-12
+    starts = starts_of(problem, u, noise)
+    size = noise[here.column]
+    left = (starts.freed(here.values / size)[0] * size) * problem.scale[here.column]
+    excess, most = {}, {}
+    for c, column in enumerate(problem.columns):
+        signal, name = column.split("/", 1)
+        if signal != JOINTS or (here.column == c).sum() <= _FEWEST:
+            continue
+        mine, measured = left[here.column == c], _measured(problem, name)
+        sensor = sensor_of(mine, measured)
+        excess[name] = excess_of(mine, sensor.quantum)
+        nothing = np.zeros((0, len(mine)))
+        most[name] = allowed(measured + mine, nothing, sensor, generator)
+    return Check(excess=excess, allowed=most)
 
 
-def _part(track: Track, episode: Episode, name: str, j: int) -> dict[str, np.ndarray]:
-    """What is left of one joint in one recording, and what it may depend on."""
-    measured = np.asarray(track.measured[:, j], float)
-    known = np.isfinite(measured) & np.isfinite(track.simulated[0, :, j])
-    known &= track.age_s > _SETTLED_S
-    time = track.time_s[known]
-    command = episode[COMMAND]
-    column = [bare.removesuffix(".pos") for bare in command.names].index(name.removesuffix(".pos"))
-    told = np.interp(time, command.time_s, np.asarray(command.values[:, column], float))
-    measured = measured[known]
-    speed = np.gradient(measured, time) if len(time) > 2 else np.zeros(len(time))
-    return {
-        "left": track.simulated[0, known, j] - measured,
-        "position": measured,
-        "direction": np.sign(np.where(np.abs(speed) > 0.02, speed, 0.0)),
-        "time": time - time[0] if len(time) else time,
-        "load": told - measured,
-    }
+def _measured(problem: Problem, name: str) -> np.ndarray:
+    """(m,) all readings of a joint, in the order of the residual."""
+    found = []
+    for episode in problem.replayer.episodes:
+        values = np.asarray(episode[JOINTS].values[:, episode[JOINTS].names.index(name)], float)
+        found.append(values[np.isfinite(values)])
+    return np.concatenate(found)
 
 
-def _floor(left: np.ndarray, measured: np.ndarray) -> float:
-    """What a sensor alone would leave: its ticks, and noise from one reading to the next."""
-    steps = np.abs(np.diff(measured))
-    quantum = float(np.quantile(steps[steps > 1e-9], 0.02)) if (steps > 1e-9).any() else 0.0
-    lattice = measured / quantum if quantum > 0 else measured
-    on_ticks = quantum > 0 and np.mean(np.abs(lattice - np.rint(lattice)) < 0.05) > 0.9
-    noise = np.sqrt((np.diff(left, 2) ** 2).mean() / 6.0)
-    return float(max(noise, quantum / np.sqrt(12.0) if on_ticks else 0.0, 1e-9))
+def _tracks(replayer: Replayer, points: Points) -> list[Track]:
+    return [found[JOINTS] for found in replayer(points).tracks]
+
+
+def _drawn(
+    replayer: Replayer,
+    columns: Sequence[Column],
+    u: np.ndarray,
+    covariance: np.ndarray | None,
+    generator: np.random.Generator,
+) -> list[Track]:
+    """What points around the best one say, begun as far off as a start was read; none if unasked.
+
+    Long recordings are replayed at fewer points: what they leave uncertain is small.
+    """
+    total_s = sum(episode.duration_s for episode in replayer.episodes)
+    draws = min(_DRAWS, int(_REPLAYED_S / max(total_s, 1e-9)))
+    if covariance is None or not (draws and columns):
+        return []
+    values, vectors = np.linalg.eigh(covariance)
+    ways = (vectors * np.sqrt(np.maximum(values, 0.0))).T
+    points = np.clip(u + generator.standard_normal((draws, len(u))) @ ways, 0.0, 1.0)
+    size = float(np.median([column.sensor.floor for column in columns]))
+    speed = np.sqrt(2.0) * size / replayer.world.control_period_s
+    with replayer.nudged(generator.standard_normal((draws, 2)) * [size, speed]):
+        return _tracks(replayer, replayer.compiled.space.decode(points))

@@ -75,7 +75,7 @@ class MjxProblem(Problem):
             world, episodes, space, signals=signals, window_s=window_s, threads=threads
         )
         self.notes: list[str] = []
-        replayer = self._replayer
+        replayer = self.replayer
         _check_parameters(world, space, replayer.compiled)
         self._layout = _layout(replayer, self.signals)
         self._fields = Fields(replayer.compiled)

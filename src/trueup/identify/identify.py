@@ -11,7 +11,7 @@ import numpy as np
 
 from trueup.episodes import Episode
 from trueup.errors import TrueupError
-from trueup.identify.check import Check, checked
+from trueup.identify.check import Check, checked, checked_inside
 from trueup.identify.choose import Choice, Chooser
 from trueup.identify.cutting import shortened
 from trueup.identify.estimate import Estimate, Misfit, belief_of, findings_of
@@ -93,28 +93,29 @@ class _Job:
 
     def estimate(self, free: Space, *, choose: bool, check: bool) -> Estimate:
         free, start, choices = self._chosen(free) if choose else (free, None, ())
-        centre = free.encode(free.nominal())[0]
+        before = free.encode(free.nominal())[0]
         long = sum(episode.duration_s for episode in self.split.fitted) > _LONG_S
         episodes = [shortened(e, _LONGEST_S) if long else e for e in self.split.fitted]
         problem = Problem(self.world, episodes, free, coupled=not long, **self.options)
         if start is None:
-            start = fitted(problem, centre, self.tell).u
+            start = fitted(problem, self.tell).u
         self.tell("how sure")
         posterior = self._sure(problem, start, checked=not long)
         judge = Problem(self.world, self.split.held, free, **self.options)
         u = posterior.mean
         loose = unloaded(self.world, self.split.fitted, free)
-        covariance = widened(posterior.covariance, list(loose.values()))
-        left = np.sqrt(np.diag(covariance)) / prior_spread(free)
+        spread = prior_spread(free)
+        covariance = widened(posterior.covariance, list(loose.values()), spread)
+        left = np.sqrt(np.diag(covariance)) / spread
         return Estimate(
             world=self.world.name,
             belief=belief_of(free, u, covariance),
             findings=findings_of(free, u, covariance, left),
             unseen=(*sentences(list(loose)), *map(str, posterior.unseen)),
-            fitted=_misfit(problem, centre, u, len(self.split.fitted)),
-            held=_misfit(judge, centre, u, len(self.split.held)),
+            fitted=_misfit(problem, before, u, len(self.split.fitted)),
+            held=_misfit(judge, before, u, len(self.split.held)),
             noise=dict(zip(problem.columns, posterior.noise.tolist(), strict=True)),
-            check=self._checked(free, u, choices) if check else None,
+            check=self._checked(problem, posterior, choices) if check else None,
             choices=choices,
             notes=self.split.notes,
             made={
@@ -144,13 +145,17 @@ class _Job:
         found = chooser.chosen(free)
         return found.space, found.u, found.choices
 
-    def _checked(self, free: Space, u: np.ndarray, choices: tuple[Choice, ...]) -> Check | None:
+    def _checked(
+        self, problem: Problem, posterior: Posterior, choices: tuple[Choice, ...]
+    ) -> Check | None:
         if "joint_position" not in self.options["signals"]:
             return None
         self.tell("is anything missing?")
+        free, u = problem.space, posterior.mean
         point = free.decode(u[None])[0]
         where = {key: self.options[key] for key in ("window_s", "threads")}
-        first = checked(self.world, self.split.held, point, **where)
+        first = checked(self.world, self.split.held, point, covariance=posterior.narrow, **where)
+        first = first.joined(checked_inside(problem, u))
         if first.inside:
             return first
         if choices:  # they have been asked

@@ -11,8 +11,10 @@ from trueup.identify.directions import Direction as Direction
 from trueup.identify.directions import unseen_of as unseen_of
 from trueup.identify.problem import Problem, Residual
 from trueup.identify.sampling import Sampled, sampled
-from trueup.identify.sandwich import hanging_together, independent
+from trueup.identify.sandwich import hanging_together, independent, sensors_alone
+from trueup.identify.shares import newton, profile, shared, uncertain_shares
 from trueup.identify.target import Slopes, Target
+from trueup.identify.target import delays_of as _delays
 from trueup.identify.target import prior_mean as prior_mean
 from trueup.identify.target import prior_spread as prior_spread
 from trueup.space import Space
@@ -36,6 +38,8 @@ class Posterior:
         shrink: (d,) spread of each parameter as a share of its prior's.
         unseen: Directions about which the data say nothing.
         noise: (columns,) standard deviation of what is left, in the signals' units.
+        narrow: (d, d) the covariance for given delays if nothing but the sensors' noise were left:
+            what a check draws from, so that what is missing does not excuse itself.
         sentence: How it was found, and what says that it can be believed.
         effective: Independent draws that the check by sampling was worth; 0 where there was none.
     """
@@ -45,6 +49,7 @@ class Posterior:
     shrink: np.ndarray
     unseen: tuple[Direction, ...]
     noise: np.ndarray
+    narrow: np.ndarray
     sentence: str = "Laplace's approximation, unchecked."
     effective: float = 0.0
 
@@ -68,8 +73,14 @@ def posterior_of(
     r, columns = here.values[0], here.column
     size = np.array([r[columns == c].std() for c in range(len(scale))]) + 1e-12
     seen = Slopes(values=r / size[columns], slopes=slopes / size[columns][:, None])
-    covariance = hanging_together(seen, here, prior_spread(space))
-    return _made(space, prior_mean(space) if mean is None else mean, covariance, size * scale)
+    spread = prior_spread(space)
+    return _made(
+        space,
+        prior_mean(space) if mean is None else mean,
+        hanging_together(seen, here, spread),
+        size * scale,
+        sensors_alone(seen, here, spread, _delays(space)),
+    )
 
 
 def believed(
@@ -100,8 +111,9 @@ def believed(
     tell = on_progress or (lambda _: None)
     u, target, seen = _settled(problem, u, tell)
     wide = hanging_together(seen, target.here, target.spread)
-    wide = _uncertain_shares(target, seen, u, wide + _coarseness(problem, u, wide))
-    found = _made(problem.space, u, wide, target.noise * problem.scale, _speeds(problem))
+    wide = uncertain_shares(target, seen, u, wide + _coarseness(problem, u, wide))
+    narrow = sensors_alone(seen, target.here, target.spread, target.delays)
+    found = _made(problem.space, u, wide, target.noise * problem.scale, narrow, _speeds(problem))
     ways = _ways(seen, target)
     if not (draws and len(ways)):
         return found
@@ -125,7 +137,8 @@ def true_covariance(problem: Problem, u: np.ndarray) -> np.ndarray:
     seen = target.seen(*problem.jacobian(u))
     seen = target.slopes(u, _ways(seen, target))
     narrow = independent(seen, target.spread)
-    return _uncertain_shares(target, seen, u, narrow + _coarseness(problem, u, narrow))
+    narrow = narrow + _coarseness(problem, u, narrow)
+    return uncertain_shares(target, seen, u, narrow, about_mean=True)
 
 
 def _settled(problem: Problem, u: np.ndarray, tell: Told) -> tuple[np.ndarray, Target, Slopes]:
@@ -146,69 +159,12 @@ def _settled(problem: Problem, u: np.ndarray, tell: Told) -> tuple[np.ndarray, T
 
 def _candidates(target: Target, seen: Slopes, u: np.ndarray, *, splits: bool) -> np.ndarray:
     """(k, d) the point itself, and what lies further down if readings answer in proportion."""
-    step = _newton(seen.slopes, seen.values, u, target)
+    step = newton(seen.slopes, seen.values, u, target)
     found = [u, *np.clip(u + _SHARES[:, None] * step, 0.0, 1.0)]
     if splits:
-        for i in _shared(target, u):
-            points, costs, steps = _profile(target, seen, u, i)
-            found.append(np.clip(points[costs.argmin()] + steps[costs.argmin()], 0.0, 1.0))
+        for i in shared(target, u):
+            found.append(np.clip(profile(target, seen, u, i).best, 0.0, 1.0))
     return np.array(found)
-
-
-def _shared(target: Target, u: np.ndarray) -> list[int]:
-    """Delays that may take from the longest one, or give to it."""
-    return [i for i in target.delays if i != target.longest(u)] if len(target.delays) > 1 else []
-
-
-def _profile(
-    target: Target, seen: Slopes, u: np.ndarray, i: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Other shares (k, d) of a delay, how unlikely each is at its best, and the step to there."""
-    points = target.splits(u, i)
-    costs, steps = np.zeros(len(points)), np.zeros_like(points)
-    for k, (point, values) in enumerate(zip(points, target.readings(points), strict=True)):
-        steps[k] = _newton(seen.slopes, values, point, target, held=np.array([i]))
-        off = (point + steps[k] - target.centre) / target.spread
-        left = values + seen.slopes @ steps[k]
-        costs[k] = 0.5 * (left @ left + off @ off)
-    return points, costs, steps
-
-
-def _uncertain_shares(target: Target, seen: Slopes, u: np.ndarray, wide: np.ndarray) -> np.ndarray:
-    """(d, d) a covariance, widened where a sum of delays could as well be shared out otherwise."""
-    for i in _shared(target, u):
-        points, costs, _ = _profile(target, seen, u, i)
-        weight = np.exp(costs.min() - costs)
-        apart = float(weight @ (points[:, i] - u[i]) ** 2 / weight.sum())
-        apart = min(apart, target.spread[i] ** 2)  # the prior is not forgotten
-        longest = target.longest(u)
-        way = np.zeros(len(u))
-        way[i], way[longest] = 1.0, -target.step_of(longest) / target.step_of(i)
-        wide = wide + max(apart - wide[i, i], 0.0) * np.outer(way, way)
-    return wide
-
-
-def _newton(
-    slopes: np.ndarray,
-    values: np.ndarray,
-    u: np.ndarray,
-    target: Target,
-    held: np.ndarray | None = None,
-) -> np.ndarray:
-    """(d,) the step to the bottom; what does nothing stays, and so does what is at a bound."""
-    before = 1.0 / target.spread**2
-    square = slopes.T @ slopes + np.diag(before)
-    slope = slopes.T @ values + before * (u - target.centre)
-    free, step = ~target.fixed(u), np.zeros(len(u))
-    free[[] if held is None else held] = False
-    for _ in range(3):
-        step = np.zeros(len(u))
-        step[free] = -np.linalg.solve(square[np.ix_(free, free)], slope[free])
-        out = free & (((u <= 0.0) & (step < 0)) | ((u >= 1.0) & (step > 0)))
-        if not out.any():
-            break
-        free &= ~out
-    return step
 
 
 def _ways(seen: Slopes, target: Target) -> np.ndarray:
@@ -237,7 +193,9 @@ def _judged(problem: Problem, found: Posterior, ways: np.ndarray, drawn: Sampled
     share = drawn.effective / (drawn.effective + len(ways))  # of what draws say, against chance
     mean = np.clip(found.mean + share * drawn.mean @ ways, 0.0, 1.0)
     more = ways.T @ (share * (drawn.covariance - np.eye(len(ways)))) @ ways
-    changed = _made(problem.space, mean, found.covariance + more, found.noise, _speeds(problem))
+    changed = _made(
+        problem.space, mean, found.covariance + more, found.noise, found.narrow, _speeds(problem)
+    )
     sentence = f"Importance sampling, from which Laplace's approximation differs: {counted}."
     return replace(changed, sentence=sentence, effective=drawn.effective)
 
@@ -256,6 +214,7 @@ def _made(
     mean: np.ndarray,
     covariance: np.ndarray,
     noise: np.ndarray,
+    narrow: np.ndarray,
     speeds: Mapping[str, float] | None = None,
 ) -> Posterior:
     spread = prior_spread(space)
@@ -265,12 +224,13 @@ def _made(
         shrink=np.sqrt(np.diag(covariance)) / spread,
         unseen=unseen_of(space, covariance, spread, speeds),
         noise=noise,
+        narrow=narrow,
     )
 
 
 def _coarseness(problem: Problem, u: np.ndarray, covariance: np.ndarray) -> np.ndarray:
     """(d, d) what is added for delays that may be below a physics step, where none is simulated."""
-    step_s = problem._replayer.compiled.model.opt.timestep
+    step_s = problem.replayer.compiled.model.opt.timestep
     added = np.zeros(len(u))
     for i, p in enumerate(problem.space):
         width = p.high - p.low
@@ -282,7 +242,7 @@ def _coarseness(problem: Problem, u: np.ndarray, covariance: np.ndarray) -> np.n
 def _speeds(problem: Problem) -> dict[str, float]:
     """How fast each joint moved in the recordings, rad/s."""
     found: dict[str, float] = {}
-    for episode in problem._replayer.episodes:
+    for episode in problem.replayer.episodes:
         if "joint_position" not in episode.signals:
             continue
         channel = episode["joint_position"]

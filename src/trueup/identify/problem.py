@@ -44,6 +44,12 @@ class Problem:
         coupled: Whether to find out which parameters act on which columns; if not, one that bears a
             joint's name is taken to act on that joint alone, which is quick and nearly so.
         threads: CPU threads; 0 takes all.
+
+    Attributes:
+        replayer: Who replays them.
+        columns: Names of what is compared, known after the first replay.
+        scale: (columns,) what residuals are divided by.
+        steps: (d,) how far each parameter is moved for a slope.
     """
 
     def __init__(
@@ -60,18 +66,18 @@ class Problem:
         if not len(space):
             raise TrueupError("Nothing is free to be fitted.", fix="Select at least one parameter.")
         self.space, self.signals, self.coupled = space, tuple(signals), coupled
-        self._replayer = Replayer(
+        self.replayer = Replayer(
             world, episodes, space, window_s=window_s, signals=signals, threads=threads
         )
         self.columns: tuple[str, ...] = ()
         self.scale: np.ndarray = np.ones(0)
-        self.steps = _steps(space, self._replayer.compiled.model.opt.timestep)
+        self.steps = _steps(space, self.replayer.compiled.model.opt.timestep)
         self._groups: list[np.ndarray] | None = None
         self._reaches: np.ndarray | None = None
 
     def residual(self, u: np.ndarray) -> Residual:
         """At points (p, d) of the unit cube."""
-        replay = self._replayer(self.space.decode(np.clip(u, 0.0, 1.0)))
+        replay = self.replayer(self.space.decode(np.clip(u, 0.0, 1.0)))
         values, column, episode, names = [], [], [], {}
         for e, tracks in enumerate(replay.tracks):
             for signal, track in tracks.items():

@@ -42,6 +42,32 @@ def hanging_together(seen: Slopes, here: Residual, spread: np.ndarray) -> np.nda
     return np.linalg.inv(told + np.eye(len(spread))) * np.outer(spread, spread)
 
 
+def sensors_alone(
+    seen: Slopes, here: Residual, spread: np.ndarray, given: np.ndarray
+) -> np.ndarray:
+    """(d, d) covariance if no error were left but what differs from one reading to the next.
+
+    Args:
+        seen: Residuals and slopes, in units of the noise.
+        here: Which column each is of.
+        spread: (d,) standard deviation of the prior.
+        given: Parameters that are taken as known.
+    """
+    white = np.array([_white(seen.values[here.column == c]) for c in range(here.column.max() + 1)])
+    slopes = seen.slopes / white[here.column][:, None]
+    free = np.setdiff1d(np.arange(len(spread)), given)
+    part = Slopes(values=seen.values, slopes=slopes[:, free])
+    found = np.zeros((len(spread), len(spread)))
+    found[np.ix_(free, free)] = independent(part, spread[free])
+    return found
+
+
+def _white(values: np.ndarray) -> float:
+    """Standard deviation of what differs from one reading to the next."""
+    size = np.sqrt((np.diff(values, 2) ** 2).mean() / 6.0) if len(values) > 2 else 1.0
+    return float(np.clip(size, 1e-3, 1.0))
+
+
 def _scatter(values: np.ndarray, slopes: np.ndarray, here: Residual) -> np.ndarray:
     """(d, d) covariance of the score, errors of each column hanging together over some lags."""
     total = slopes.T @ slopes

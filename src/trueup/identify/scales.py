@@ -36,9 +36,25 @@ def unloaded(world: World, episodes: Sequence[Episode], space: Space) -> dict[st
     return found
 
 
-def widened(covariance: np.ndarray, ways: Sequence[np.ndarray]) -> np.ndarray:
-    """A covariance (d, d) in which each way may be off by as much as link inertia is."""
-    wide = covariance + sum(np.outer(_INERTIA * way, _INERTIA * way) for way in ways)
+def widened(covariance: np.ndarray, ways: Sequence[np.ndarray], spread: np.ndarray) -> np.ndarray:
+    """A covariance (d, d) in which each way may be off by as much as link inertia is.
+
+    Only what the data say becomes less certain so. What was believed before stays: along no way is
+    the result wider than the prior.
+
+    Args:
+        covariance: In the unit cube, the prior included.
+        ways: (d,) each.
+        spread: (d,) standard deviation of the prior.
+    """
+    if not ways:
+        return covariance
+    believed = np.diag(1.0 / spread**2)
+    told = np.linalg.inv(covariance) - believed
+    off = _INERTIA * np.stack(ways, axis=1)
+    reach = told @ off
+    told = told - reach @ np.linalg.solve(np.eye(len(ways)) + off.T @ reach, reach.T)
+    wide = np.linalg.inv(told + believed)
     return 0.5 * (wide + wide.T)  # to the last bit
 
 

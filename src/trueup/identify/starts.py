@@ -64,7 +64,7 @@ def starts_of(problem: Problem, u: np.ndarray, noise: np.ndarray) -> Starts:
         u: The point, in the unit cube.
         noise: (columns,) of one reading, in the residual's units.
     """
-    replayer = problem._replayer
+    replayer = problem.replayer
     if replayer.window_s is not None:
         return Starts()
     # rad of position and rad/s of speed, as far as one reading's noise puts them off

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from trueup.episodes import Episode
 from trueup.identify.cutting import shortened
 from trueup.identify.descent import weights
 from trueup.identify.problem import Problem
+from trueup.identify.suspect import Suspect as Suspect
 from trueup.space import Parameter, Space
 from trueup.worlds import World
 
@@ -28,41 +29,6 @@ _LEAST_START = 0.02  # of the change that was tried: so that a fit can begin at 
 _LEAST_NOISE = 0.1  # of the residual: a joint that hardly moves shows less than its sensor has
 _ONSET_STEPS = (2.0, 5.0, 10.0, 20.0, 40.0, 80.0, 120.0, 160.0, 240.0)  # thousandths of the bounds
 _DRAWN = ("jitter", "noise", "drift", "dropout", "probability")  # nothing that a replay repeats
-
-
-@dataclass(frozen=True, kw_only=True)
-class Suspect:
-    """An effect that is not in a fit, and what it would bring.
-
-    Attributes:
-        what: In words.
-        parameters: What it adds to the fit.
-        gain: Share of the squared residual that it would remove, between 0 and 1.
-        by_column: The same, of each column.
-        start: Values to begin a fit from.
-    """
-
-    what: str
-    parameters: tuple[str, ...]
-    gain: float
-    by_column: Mapping[str, float]
-    start: Mapping[str, float] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        worst = max(self.by_column, key=lambda name: self.by_column[name])
-        return (
-            f"{self.what} would explain {100 * self.gain:.0f} % of what is left (most in "
-            f"{worst.split('/')[-1]}: {100 * self.by_column[worst]:.0f} %)."
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """For programs."""
-        return {**vars(self), "parameters": list(self.parameters)}
-
-    @staticmethod
-    def from_json(data: Mapping[str, Any]) -> Suspect:
-        """What `to_json` described."""
-        return Suspect(**{**data, "parameters": tuple(data["parameters"])})
 
 
 class Suspicion:
@@ -151,15 +117,16 @@ class Suspicion:
         explained = answers[quantity].explained
         total = np.array([(self.left[self.column == c] ** 2).sum() for c in range(len(explained))])
         some = _alike(parameters)[quantity]
-        start = {p.name: answers[quantity].value(p, self.columns) for p in some}
+        own = {p.name: answers[quantity].value(p, self.columns) for p in some}
+        gain = float(explained.sum() / total.sum())
         return Suspect(
             what=_words(effect, quantity),
             parameters=tuple(p.name for p in parameters),
-            gain=float(explained.sum() / total.sum()),
+            gain=gain,
             by_column=dict(
                 zip(self.columns, (explained / np.maximum(total, 1e-12)).tolist(), strict=True)
             ),
-            start=start,
+            start=own,
         )
 
 
@@ -200,14 +167,14 @@ class _Asking:
     def best(self, parameters: Sequence[Parameter]) -> _Answer | None:
         """What the quantity explains at its best value."""
         found: _Answer | None = None
-        for steps in self._shares(parameters):
-            for answer in self._explained(parameters, steps):
+        for steps, jumps in self._shares(parameters):
+            for answer in self._explained(parameters, steps, jumps=jumps):
                 if found is None or answer.explained.sum() > found.explained.sum():
                     found = answer
         return found
 
-    def _shares(self, parameters: Sequence[Parameter]) -> list[np.ndarray]:
-        """Batches of shares of the unit cube by which to move."""
+    def _shares(self, parameters: Sequence[Parameter]) -> list[tuple[np.ndarray, bool]]:
+        """Batches of shares of the unit cube by which to move, and whether they act in jumps."""
         nominal = float(parameters[0].encode(np.array([parameters[0].nominal]))[0])
         way = 1.0 - nominal if nominal < _TWO_SIDED[1] else -nominal
         steps = [share * way for share in _TRIED]
@@ -215,9 +182,11 @@ class _Asking:
             steps = [steps[0], -steps[0]]
         changes = self._changes(parameters, np.array(steps))
         if self._traces(changes).any():
-            return [np.array(steps)]
+            return [(np.array(steps), False)]
         onset = self._onset(parameters, way)
-        return [] if onset is None else [onset + np.sign(way) * np.array(_ONSET_STEPS) * 1e-3]
+        if onset is None:
+            return []
+        return [(onset + np.sign(way) * np.array(_ONSET_STEPS) * 1e-3, True)]
 
     def _onset(self, parameters: Sequence[Parameter], way: float) -> float | None:
         """How far from nominal a parameter first leaves a trace, where it does not at once."""
@@ -238,21 +207,36 @@ class _Asking:
             moved[:, i] = np.clip(moved[:, i] + steps, 0.0, 1.0)
         return self.problem.residual(moved).values - self.base
 
+    def residual(self, points: Sequence[Mapping[str, float]]) -> np.ndarray:
+        """(k, N) at some values of parameters; all others are where the fit ended, or nominal."""
+        space, moved = self.problem.space, np.tile(self.here, (len(points), 1))
+        for row, values in zip(moved, points, strict=True):
+            for name, value in values.items():
+                row[space.index(name)] = space[name].encode(np.array([value]))[0]
+        return self.problem.residual(moved).values
+
     def _traces(self, changes: np.ndarray) -> np.ndarray:
         return (changes**2).mean(axis=1) > _TRACE * (self.base**2).mean()
 
-    def _explained(self, parameters: Sequence[Parameter], steps: np.ndarray) -> Iterator[_Answer]:
+    def _explained(
+        self, parameters: Sequence[Parameter], steps: np.ndarray, *, jumps: bool
+    ) -> Iterator[_Answer]:
         changes = self._changes(parameters, steps)
         for step, change in zip(steps, changes, strict=True):
             new = self.suspicion._new(change * self.suspicion._root)
-            yield self._by_column(new, float(step), alone=len(parameters) == 1)
+            yield self._by_column(new, float(step), alone=len(parameters) == 1, jumps=jumps)
 
-    def _by_column(self, new: np.ndarray, step: float, *, alone: bool) -> _Answer:
-        """Each column by its own parameter, or all by the same."""
+    def _by_column(self, new: np.ndarray, step: float, *, alone: bool, jumps: bool) -> _Answer:
+        """Each column by its own parameter, or all by the same; what jumps counts as it was tried.
+
+        Half the push of a table is not a table half as high.
+        """
         suspicion = self.suspicion
         kinds = [suspicion.column == c for c in range(len(suspicion.columns))]
         left = suspicion.left
-        if alone:
+        if jumps:
+            amounts = np.ones(len(kinds))
+        elif alone:
             amounts = np.full(len(kinds), _amount(new, left))
         else:
             amounts = np.array([_amount(new[k], left[k]) for k in kinds])

@@ -13,6 +13,7 @@ from trueup.space import Space
 
 _FINE = 0.2  # of a physics step: how far a delay is moved for its slope
 _SHARE = 0.25  # of a physics step: how finely two delays are shared out
+_RARE = 1e-3  # of a prior on either side: what lies beyond does not count
 _FURTHEST = 2.5  # of the prior's spread: a share beyond is not looked at
 
 
@@ -42,6 +43,7 @@ class Target:
     Attributes:
         centre: (d,) mean of the prior, in the unit cube.
         spread: (d,) its standard deviation.
+        support: (d, 2) between what it lies for all that counts.
         here: The residual at the point.
         noise: (columns,) standard deviation of what is left there, in the residual's units.
         delays: Which parameters are delays.
@@ -50,13 +52,14 @@ class Target:
     def __init__(self, problem: Problem, u: np.ndarray) -> None:
         self.problem = problem
         self.centre, self.spread = prior_mean(problem.space), prior_spread(problem.space)
+        self.support = prior_support(problem.space)
         self.here = problem.residual(u[None])
         self._weight = weights(self.here)[0]
         self.noise = _noise(self.here, self._weight)
         self._starts: Starts = starts_of(problem, u, self.noise)
         self._scale = np.sqrt(self._weight) / self.noise[self.here.column]
-        step_s = problem._replayer.compiled.model.opt.timestep
-        self.delays = np.array([i for i, p in enumerate(problem.space) if p.unit == "s"], int)
+        step_s = problem.replayer.compiled.model.opt.timestep
+        self.delays = delays_of(problem.space)
         ranges = [p.high - p.low for p in problem.space if p.unit == "s"]
         self._steps = [step_s / width for width in ranges]  # a physics step, in the unit cube
 
@@ -91,7 +94,7 @@ class Target:
         longest = self.longest(u)
         total = _acting(u[i] * widths[i]) + _acting(u[longest] * widths[longest])
         most = min(total - 1.0, widths[i] * (self.centre[i] + _FURTHEST * self.spread[i]))
-        shares = np.array([0.0, *np.arange(1.0, max(most, 1.0), _SHARE)])
+        shares = np.unique([0.0, *np.arange(1.0, max(most, 1.0), _SHARE), total])
         found = np.tile(u, (len(shares), 1))
         found[:, i] = shares / widths[i]
         found[:, longest] = (total - shares) / widths[longest]
@@ -152,6 +155,11 @@ def _acting(steps: float) -> float:
     return 0.0 if steps < 0.5 else max(steps, 1.0)
 
 
+def delays_of(space: Space) -> np.ndarray:
+    """Which parameters are delays."""
+    return np.array([i for i, p in enumerate(space) if p.unit == "s"], int)
+
+
 def prior_spread(space: Space) -> np.ndarray:
     """(d,) standard deviation of each parameter's prior, in the unit cube."""
     return np.maximum(_quantiles(space).std(axis=1), 1e-6)
@@ -160,6 +168,13 @@ def prior_spread(space: Space) -> np.ndarray:
 def prior_mean(space: Space) -> np.ndarray:
     """(d,) mean of each parameter's prior, in the unit cube."""
     return _quantiles(space).mean(axis=1)
+
+
+def prior_support(space: Space) -> np.ndarray:
+    """(d, 2) between what each parameter's prior lies for all that counts, in the unit cube."""
+    ends = np.array([_RARE, 1.0 - _RARE])
+    found = np.array([p.encode(p.quantile(ends)) for p in space])
+    return found + 10.0 * _RARE * np.diff(found, axis=1) * np.array([-1.0, 1.0])
 
 
 def _quantiles(space: Space) -> np.ndarray:

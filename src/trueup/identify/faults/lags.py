@@ -47,18 +47,30 @@ def _change(answers: Answers, i: int) -> Iterator[Flaw]:
 
 
 def _moment(lags: Lags) -> float | None:
-    """When the lag leaps from one level to another and stays there; none where it does not."""
+    """When the lag leaps from one level to another and stays there; none where it does not.
+
+    A leap counts only if it is large beside how lags go up and down all through the recording: of
+    few windows some lie close together by chance.
+    """
     sure = lags.std_s < _SURE_S
-    best, at = 0.0, -1
-    for k in range(_SIDE, len(lags.lag_s) - _SIDE + 1):
-        if not sure[k - _SIDE : k + _SIDE].all():
-            continue
-        before, after = lags.lag_s[k - _SIDE : k], lags.lag_s[k : k + _SIDE]
-        leap = float(np.median(after) - np.median(before))
-        scatter = max(_spread(before), _spread(after), 1e-4)
-        if abs(leap) > max(_LEAP_S, _TIMES_SCATTER * scatter, abs(best)):
-            best, at = leap, k
-    return None if at < 0 else float(lags.begin_s[at])
+    all_places = range(_SIDE, len(lags.lag_s) - _SIDE + 1)
+    places = [k for k in all_places if sure[k - _SIDE : k + _SIDE].all()]
+    if not places:
+        return None
+    usual = float(np.median(np.abs(np.diff(lags.lag_s[sure]))))
+    leaps = np.array([_leap(lags.lag_s, k) for k in places])
+    scatter = np.array([max(_scatter(lags.lag_s, k), usual) for k in places])
+    size = np.where(np.abs(leaps) > np.maximum(_LEAP_S, _TIMES_SCATTER * scatter), np.abs(leaps), 0)
+    return float(lags.begin_s[places[int(size.argmax())]]) if size.any() else None
+
+
+def _leap(lag_s: np.ndarray, k: int) -> float:
+    return float(np.median(lag_s[k : k + _SIDE]) - np.median(lag_s[k - _SIDE : k]))
+
+
+def _scatter(lag_s: np.ndarray, k: int) -> float:
+    """Of the windows beside a place, on the side where they scatter more."""
+    return max(_spread(lag_s[k - _SIDE : k]), _spread(lag_s[k : k + _SIDE]), 1e-4)
 
 
 def _spread(values: np.ndarray) -> float:

@@ -160,7 +160,7 @@ def bottom(problem: Joined, u: np.ndarray, free: Space) -> tuple[np.ndarray, np.
 
 def _simulated(problem: Joined, u: np.ndarray, free: Space) -> np.ndarray:
     """Which parameters can be moved a little: no delay lies between none and a physics step."""
-    step_s = problem.parts[0].problem._replayer.compiled.model.opt.timestep
+    step_s = problem.parts[0].problem.replayer.compiled.model.opt.timestep
     late = free.decode(u[None]).values[0]
     return np.array(
         [i for i, p in enumerate(free) if p.unit != "s" or late[i] >= _SHORTEST * step_s]

@@ -1,0 +1,61 @@
+"""What the verbs of identification share: recordings, the world they belong to, what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+
+from trueup.cli import show
+from trueup.cli.options import OneWorld
+from trueup.episodes import Dataset, Episode
+from trueup.errors import TrueupError
+from trueup.identify import Estimate
+from trueup.identify.usable import readable
+from trueup.worlds import World
+
+
+def opened(folder: Path) -> tuple[list[Episode], tuple[str, ...]]:
+    """The episodes of a dataset that can be read, and a sentence on each that cannot."""
+    episodes, unread = readable(Dataset.open(folder))
+    if not episodes:
+        why = " ".join(unread[:1])
+        raise TrueupError(
+            f"{folder} has no episodes that can be read. {why}".strip(), fix="Record some first."
+        )
+    return episodes, unread
+
+
+def world_of(name: str | None, episode: Episode, folder: Path) -> World:
+    """The world of a name, or else the one that an episode says it comes from."""
+    name = name or episode.origin.get("world")
+    if not isinstance(name, str):
+        raise TrueupError(
+            f"The episodes in {folder} do not say which world they belong to.",
+            fix="Give --world; for motions of a bare SO-101, so101/arm.",
+        )
+    return OneWorld(world=name).opened_world()
+
+
+def real(episodes: Sequence[Episode]) -> bool:
+    """Whether any of them comes from a real robot."""
+    return any(episode.origin.get("real") for episode in episodes)
+
+
+def table_of(estimate: Estimate) -> Table:
+    """What was found, a line for each parameter."""
+    rows = show.table(
+        "parameter",
+        "before",
+        "after",
+        "90 % interval",
+        "unit",
+        "verdict",
+        right=("before", "after"),
+    )
+    for f in estimate.findings:
+        interval = f"{show.number(f.low)} … {show.number(f.high)}"
+        numbers = show.number(f.before), show.number(f.value)
+        rows.add_row(f.name, *numbers, interval, show.unit(f.unit), f.verdict)
+    return rows
