@@ -206,7 +206,8 @@ def _split(bank: Bank, reader: Reader, familiar: Familiarity, row: Row, known) -
     doubted = bool(known) and row["kind"] in _FELT
     strange_ = outside(familiar.p_value(values), doubted=doubted)
     found = _told(row, known) if known else None
-    return split(answer, found, simulated, measured, strange_, np.random.default_rng(0))
+    generator = np.random.default_rng(0)
+    return split(answer, found, simulated, measured, strange_, generator, doubted=doubted)
 
 
 def _told(row: Row, known: Sequence[str]) -> Attribution:

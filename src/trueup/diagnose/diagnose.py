@@ -69,7 +69,12 @@ class Case:
 
 
 def diagnose(
-    case: Case, *, seed: int = 0, threads: int = 0, on_progress: Told | None = None
+    case: Case,
+    *,
+    seed: int = 0,
+    draws: int = 24,
+    threads: int = 0,
+    on_progress: Told | None = None,
 ) -> GapReport:
     """Which gap explains the lost success, and how sure.
 
@@ -80,6 +85,7 @@ def diagnose(
     Args:
         case: What is to be diagnosed.
         seed: Of every draw.
+        draws: Points of what was identified at which the policy is played.
         threads: CPU threads; 0 takes all.
         on_progress: Told in a line how it stands.
     """
@@ -90,7 +96,7 @@ def diagnose(
     )
     measured = Rate(successes=int(won.sum()), trials=len(won))
     generator = np.random.default_rng([seed, 6])
-    found = _attribution(case, generator, threads, tell) if case.beliefs else None
+    found = _attribution(case, generator, draws, threads, tell) if case.beliefs else None
     notes = [*case.trials.notes, *case.doubts, *_notes(simulated, measured)]
     parts = None
     if found is not None and _contradicted(found, measured):
@@ -113,12 +119,11 @@ def diagnose(
 
 
 def _attribution(
-    case: Case, generator: np.random.Generator, threads: int, tell: Told
+    case: Case, generator: np.random.Generator, draws: int, threads: int, tell: Told
 ) -> Attribution:
     tell("what the identified values cost")
-    return attributed(
-        case.world, case.begin, belief_of(case.world, case.beliefs), generator, threads=threads
-    )
+    belief = belief_of(case.world, case.beliefs)
+    return attributed(case.world, case.begin, belief, generator, draws=draws, threads=threads)
 
 
 def belief_of(world: World, beliefs: Sequence[Belief]) -> Space:
@@ -188,8 +193,9 @@ def _split(
     p = familiar.p_value(values)
     alone = {gap: found.alone[gap].value for gap in known} if found else {}
     answer = reader.read(values, simulated.share - measured.share, alone)
-    strange_ = outside(p, doubted=bool(case.doubts))
-    parts = split(answer, found, simulated, measured, strange_, generator)
+    doubted = bool(case.doubts)
+    strange_ = outside(p, doubted=doubted)
+    parts = split(answer, found, simulated, measured, strange_, generator, doubted=doubted)
     strange = [case.bank.features[i] for i in familiar.strangest(values)]
     parts.made.update({"familiar_p": p, "strangest": strange, "read_trials": reader.count})
     return parts

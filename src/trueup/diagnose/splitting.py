@@ -13,6 +13,7 @@ from trueup.diagnose.planted import GAPS
 from trueup.diagnose.shapley import Attribution
 
 _DRAWS = 4000
+_HALF = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +38,14 @@ def split(
     measured: Rate,
     strange: float,
     generator: np.random.Generator,
+    *,
+    doubted: bool = False,
 ) -> Split:
     """Shares and their intervals.
 
-    What the identified values reproduce is what an identified gap costs. Where the trials speak for
-    such a gap beyond that, something is at work that its parameters cannot produce: unexplained.
+    What the identified values reproduce, an identified gap costs. Where the trials blame it for
+    more, that is its other parameters' doing; or, if recordings show something that nothing in the
+    fit explains, as likely as not the doing of no parameter at all: half of it is unexplained.
 
     Args:
         answer: What the trials look like, if the cause is inside the space.
@@ -50,10 +54,14 @@ def split(
         measured: Success on the robot.
         strange: How likely it is that the cause is outside the space.
         generator: Where chance comes from.
+        doubted: Whether recordings show something that nothing in the fit explains.
     """
     loss = simulated.share - measured.share
-    middle = _accounted(answer.parts[None], np.array([loss]), found, None, np.array([strange]))[0]
-    draws = _drawn(answer, found, simulated, measured, strange, generator)
+    kept = _HALF if doubted else 1.0
+    middle = _accounted(
+        answer.parts[None], np.array([loss]), found, None, np.array([strange]), kept
+    )[0]
+    draws = _drawn(answer, found, simulated, measured, strange, generator, kept)
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     names = (*GAPS, UNEXPLAINED)
     shares = [
@@ -79,6 +87,7 @@ def _drawn(
     measured: Rate,
     strange: float,
     generator: np.random.Generator,
+    kept: float,
 ) -> np.ndarray:
     """(draws, 9) accounts that might be true: of the robot's success, the parts and the cause."""
     s, n = measured.successes, measured.trials
@@ -93,7 +102,7 @@ def _drawn(
         spread = np.array([found.shares[gap].spread for gap in names])
         middle = np.array([found.shares[gap].value for gap in names])
         costs = middle + spread * generator.standard_normal((_DRAWS, len(names)))
-    return _accounted(parts, loss, found, costs, outside.astype(float))
+    return _accounted(parts, loss, found, costs, outside.astype(float), kept)
 
 
 def _accounted(
@@ -102,6 +111,7 @@ def _accounted(
     found: Attribution | None,
     costs: np.ndarray | None,
     strange: np.ndarray,
+    kept: float,
 ) -> np.ndarray:
     """(k, 9) points of each gap and of the rest, for parts (k, 8) of losses (k,)."""
     points = parts * loss[:, None] * (1.0 - strange[:, None])
@@ -110,13 +120,18 @@ def _accounted(
         columns = [GAPS.index(gap) for gap in names]
         if costs is None:
             costs = np.array([[found.shares[gap].value for gap in names]])
-        claimed = (parts[:, columns] * loss[:, None]).sum(axis=1)
-        points[:, columns] = costs
-        others = np.setdiff1d(np.arange(len(GAPS)), columns)
-        if len(others):  # what identified gaps cost beyond what trials say of them, others do not
-            too_much = np.maximum(costs.sum(axis=1) - np.maximum(claimed, 0.0), 0.0)
-            held = np.maximum(points[:, others], 0.0)
-            total = held.sum(axis=1) + 1e-12
-            points[:, others] -= held * (np.minimum(too_much, total) / total)[:, None]
+        beyond = np.maximum(points[:, columns] - costs, 0.0)
+        too_much = np.maximum(costs - np.maximum(points[:, columns], 0.0), 0.0).sum(axis=1)
+        points[:, columns] = costs + kept * beyond
+        points = _taken_off(points, np.setdiff1d(np.arange(len(GAPS)), columns), too_much)
     rest = loss - points.sum(axis=1)
     return np.column_stack([points, rest])
+
+
+def _taken_off(points: np.ndarray, others: np.ndarray, too_much: np.ndarray) -> np.ndarray:
+    """What identified gaps cost beyond what trials say of them, the others do not cost."""
+    held = np.maximum(points[:, others], 0.0)
+    total = held.sum(axis=1) + 1e-12
+    found = points.copy()
+    found[:, others] -= held * (np.minimum(too_much, total) / total)[:, None]
+    return found
