@@ -1,0 +1,175 @@
+"""The loop closed on many rehearsal robots: success before and after one turn, beside controls.
+
+Every robot hides its truth in a process of its own; all of it is sim-to-sim. Realities are drawn
+until the starting policy succeeds in 20 to 60 % of trials there, so that there is something to win.
+Runs are kept in a folder and gone on with, so this can be interrupted at any moment.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import Effort, Measure, Target
+from benchmarks.realities import KINDS, bent, strange, tried
+from trueup.deploy import Series, attempt
+from trueup.evaluate import Comparison, evaluate, piloted, trials
+from trueup.files import whole
+from trueup.hardware.reality import reality_from
+from trueup.loop import Job, Settings, run
+from trueup.loop.stages.controlling import CONTROLS
+from trueup.loop.stages.training import start
+from trueup.policies import Policy
+from trueup.streams import seeds_from
+from trueup.worlds import get
+
+_WORLD = "so101/lift"
+_PAIRS = (
+    ("latency", "actuation"),
+    ("visual", "latency"),
+    ("contact", "object"),
+    ("sensing", "latency"),
+)
+_BENT, _STRANGE, _OTHER = 10, 8, 2
+_HARD, _EASY = 0.2, 0.6
+_JUDGED = 100  # trials on the robot that judge, beside the few that the loop may use
+
+Row = dict[str, Any]
+
+
+def measure(effort: Effort) -> list[Measure]:
+    out = effort.out / "loop"
+    first = Job(folder=out / "start", settings=Settings(world=_WORLD), cache=out / "policies")
+    start(first)
+    policy = first.policy("train/policy")
+    wanted = (1, 1, 1) if effort.quick else (_BENT, _STRANGE, _OTHER)
+    files = list(_realities(policy, out, wanted))
+    rows = [_row(path, out) for path in files]
+    return _measures(rows)
+
+
+def _realities(policy: Policy, out: Path, wanted: tuple[int, int, int]) -> Iterator[Path]:
+    """Reality files that cost enough and not all; drawn once, and kept."""
+    world, generator = get(_WORLD), np.random.default_rng(7)
+    seeds = trials(world.space, 200, 1)[1]
+    simulated = float(evaluate(world, piloted(policy), world.space.nominal(), seeds).success_share)
+    for kind, count in zip(("bent", "strange", "other"), wanted, strict=True):
+        for k in range(count):
+            path = out / "realities" / f"{kind}-{k}.json"
+            while not path.exists():
+                file = _drawn(kind, k, policy, generator, simulated)
+                if file is not None:
+                    with whole(path) as partial:
+                        partial.write_text(json.dumps(file, indent=1) + "\n", encoding="utf-8")
+            yield path
+
+
+def _drawn(
+    kind: str, k: int, policy: Policy, generator: np.random.Generator, simulated: float
+) -> dict[str, Any] | None:
+    world = get(_WORLD)
+    if kind == "strange":
+        found = strange(
+            world, policy, KINDS[k % len(KINDS)], generator, least=0.35, simulated=simulated
+        )
+    else:
+        found = bent(world, policy, _PAIRS[k % len(_PAIRS)], generator, least=0.35)
+    if found is None:
+        return None
+    file = {**found.file, **({"engine": "bullet"} if kind == "other" else {})}
+    if kind != "other":
+        seeds = seeds_from(generator, 60)
+        won = tried(world, policy, reality_from(file), seeds).success.mean()
+        return file if _HARD <= won <= _EASY else None
+    return file
+
+
+def _row(path: Path, out: Path) -> Row:
+    """One turn of the loop, judged by trials that it has not seen."""
+    settings = Settings(
+        world=_WORLD, robot=f"rehearsal:{path}@{_WORLD}", controls=True, insist=True, films=0
+    )
+    job = Job(folder=out / "runs" / path.stem, settings=settings, cache=out / "policies")
+    result = run(job)
+    names = {"before": "train", "after": "retrain", **{c: f"controls/{c}" for c in CONTROLS}}
+    won = {name: _judged(job, folder, name) for name, folder in names.items()}
+    entries = result.journal.stages
+    loop = [e.seconds for name, e in entries.items() if not name.startswith("control")]
+    return {"name": path.stem, "won": won, "seconds": sum(loop), "why": str(result.stop.why)}
+
+
+def _judged(job: Job, folder: str, name: str) -> np.ndarray:
+    series = Series(trials=_JUDGED, seed=1000, address=job.settings.robot)
+    with job.robot(cells=_JUDGED) as robot:
+        robot.enable()
+        into = job.path(f"judged/{name}")
+        return attempt(job.policy(f"{folder}/policy"), robot, job.world, series, into).success
+
+
+def _measures(rows: list[Row]) -> list[Measure]:
+    before, after = (np.array([row["won"][w].mean() for row in rows]) for w in ("before", "after"))
+    best = [max(CONTROLS, key=lambda c: row["won"][c].mean()) for row in rows]
+    ahead = np.array(
+        [
+            row["won"]["after"].mean() - row["won"][c].mean()
+            for row, c in zip(rows, best, strict=True)
+        ]
+    )
+    pairs = _paired(rows, best)
+    low, high = pairs.interval()
+    recovered = (after - before) / np.maximum(1.0 - before, 1e-9)
+    seconds = np.array([row["seconds"] for row in rows])
+    told = f"{len(rows)} realities, {_JUDGED} trials each, sim-to-sim"
+    details = {row["name"]: {k: float(v.mean()) for k, v in row["won"].items()} for row in rows}
+    return [
+        Measure(
+            what="success on the robot after one turn, median",
+            value=100 * float(np.median(after)),
+            unit="%",
+            spread=(100 * float(after.min()), 100 * float(after.max())),
+            target=Target(side="≥", value=93.0),
+            note=f"{told}; {100 * np.median(before):.0f} % before",
+            details=details,
+        ),
+        Measure(
+            what="the worst of them",
+            value=100 * float(after.min()),
+            unit="%",
+            target=Target(side="≥", value=75.0),
+            note=rows[int(after.argmin())]["name"],
+        ),
+        Measure(
+            what="points above the best control at equal steps, mean",
+            value=100 * float(ahead.mean()),
+            target=Target(side="≥", value=15.0),
+            note=f"paired 95 % interval {100 * low:.0f} to {100 * high:.0f}",
+        ),
+        Measure(
+            what="of the success lost, recovered, median",
+            value=100 * float(np.median(recovered)),
+            unit="%",
+            target=Target(side="≥", value=85.0),
+        ),
+        Measure(
+            what="one turn, its controls not counted, median",
+            value=float(np.median(seconds)),
+            unit="s",
+            target=Target(side="≤", value=600.0),
+            note="starting policy and bank are made by the first",
+        ),
+    ]
+
+
+def _paired(rows: list[Row], best: list[str]) -> Comparison:
+    ours = np.concatenate([row["won"]["after"] for row in rows])
+    theirs = np.concatenate([row["won"][c] for row, c in zip(rows, best, strict=True)])
+    return Comparison(
+        both=int((ours & theirs).sum()),
+        only_a=int((ours & ~theirs).sum()),
+        only_b=int((~ours & theirs).sum()),
+        neither=int((~ours & ~theirs).sum()),
+    )

@@ -1,0 +1,211 @@
+"""The circle as one resumable job."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+
+from trueup.errors import TrueupError
+from trueup.loop.circle import index_of, stages
+from trueup.loop.folder import Origin, differing, holds_run
+from trueup.loop.job import Job
+from trueup.loop.journal import Entry, Journal, State
+from trueup.loop.lock import locked
+from trueup.loop.marks import marks_of
+from trueup.loop.settings import Settings
+from trueup.loop.stage import Stage
+from trueup.loop.stopping import Stop, Why, stop_after
+
+_ANY_TIME = (
+    "controls",
+    "films",
+    "insist",
+    "target",
+)  # settings that change nothing that is done already
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What came of a run.
+
+    Attributes:
+        folder: Where it is.
+        journal: What was done.
+        stop: Why it ended.
+    """
+
+    folder: Path
+    journal: Journal
+    stop: Stop
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What came of it: the success on the way, then why it ended."""
+        shown = ("train", "before", "after")
+        entries = {n: e for n, e in self.journal.stages.items() if e.found}
+        lines = [f"{name}: {entries[name].found}." for name in shown if name in entries]
+        return (*lines, self.stop.words)
+
+
+def run(
+    job: Job,
+    *,
+    begin: str | None = None,
+    accept: bool = False,
+    command: str = "",
+    on_stage: Callable[[str, Entry], None] = lambda name, entry: None,
+) -> Result:
+    """Go round once: on from where the folder stands, to the same result as without a pause.
+
+    Args:
+        job: Where, what, and whom to talk to.
+        begin: Do this stage and all after it again.
+        accept: Use artefacts that were changed by hand; what rests on them is done again.
+        command: What was typed, for the record.
+        on_stage: Told of every stage that ends, is there already, or is left out.
+    """
+    with locked(job.folder):
+        journal = _opened(job, begin, command)
+        turn = _Turn(job, journal, on_stage)
+        turn.check(accept)
+        turn.redo(begin)
+        return turn.go()
+
+
+def _opened(job: Job, begin: str | None, command: str) -> Journal:
+    """The journal; settings are stored, or found to be those of before."""
+    settings, folder = job.settings, job.folder
+    if begin is not None:
+        index_of(begin, settings)
+    if begin is None and not holds_run(folder):
+        Origin(settings=settings, commands=(command,)).save(folder)
+        return Journal()
+    origin = Origin.load(folder)
+    changed = [n for n in differing(origin.settings, settings) if n not in _ANY_TIME]
+    if changed:
+        _check_change(folder, changed, origin.settings, settings, begin)
+    replace(origin, settings=settings, commands=(*origin.commands, command)).save(folder)
+    return Journal.load(folder)
+
+
+def _check_change(
+    folder: Path, changed: list[str], stored: Settings, wanted: Settings, begin: str | None
+) -> None:
+    """Changed settings are for stages that are done again; others would make the folder lie."""
+    first = next(s.name for s in stages(wanted) if set(s.reads) & set(changed))
+    if begin is not None and index_of(begin, wanted) <= index_of(first, wanted):
+        return
+    name = next(n for n in changed if n in next(s for s in stages(wanted) if s.name == first).reads)
+    was, now = (getattr(s, name) for s in (stored, wanted))
+    raise TrueupError(
+        f"{folder} holds a run whose {name} is {was!r}; here it is {now!r}, and the stage "
+        f"{first!r} rests on it.",
+        fix=f"Do it again from there (--from {first}), leave the option out, or choose another "
+        "--out.",
+    )
+
+
+class _Turn:
+    """A run while it runs."""
+
+    def __init__(self, job: Job, journal: Journal, on_stage: Callable[[str, Entry], None]) -> None:
+        self.job, self.journal, self.on_stage = job, journal, on_stage
+        self.stages = stages(job.settings)
+
+    def check(self, accept: bool) -> None:
+        """Refuse artefacts that are not what a stage wrote; use them where that was said."""
+        changed: list[str] = []
+        for stage in self.stages:
+            if self.journal.done(stage.name):
+                stored = self.journal.stages[stage.name].outputs
+                now = marks_of(self.job.folder, stored)
+                changed += [f"{stage.name} {name}" for name in stored if stored[name] != now[name]]
+        if not changed:
+            return
+        stage, name = changed[0].split(" ", 1)
+        if not accept:
+            raise TrueupError(
+                f"{self.job.path(name)} is not what the stage {stage!r} wrote: it was changed or "
+                "removed since.",
+                fix=f"Do the stage again (--from {stage}), or say that the change is meant "
+                "(--accept).",
+            )
+        self._accept(changed)
+
+    def _accept(self, changed: list[str]) -> None:
+        known = dict(self.journal.stages)
+        for line in changed:
+            stage, name = line.split(" ", 1)
+            outputs = {**known[stage].outputs, **marks_of(self.job.folder, [name])}
+            known[stage] = replace(known[stage], outputs=outputs)
+        names = (line.split(" ", 1)[1] for line in changed)
+        accepted = tuple(dict.fromkeys((*self.journal.accepted, *names)))
+        self._write(replace(self.journal, stages=known, accepted=accepted))
+
+    def redo(self, begin: str | None) -> None:
+        """Forget a stage and all after it."""
+        if begin is None:
+            return
+        for stage in self.stages[index_of(begin, self.job.settings) :]:
+            self._forget(stage)
+
+    def go(self) -> Result:
+        """Every stage that is not done, or rests on something else than it did."""
+        stop: Stop | None = None
+        for stage in self.stages:
+            control = stage.name.startswith("control-")
+            over = stop is not None and not (control and self.journal.done("after"))
+            if over and stage.name != "report":
+                self._leave_out(stage)
+                continue
+            self._one(stage)
+            found = stop_after(stage.name, self.job)
+            if found and (stage.name == "after" or not self.job.settings.insist):
+                stop = found
+                self._write(replace(self.journal, ended=(str(found.why), found.words)))
+        end = stop or Stop(why=Why.OPEN, words="One turn is done.")
+        return Result(folder=self.job.folder, journal=self.journal, stop=end)
+
+    def _one(self, stage: Stage) -> None:
+        inputs = marks_of(self.job.folder, stage.inputs)
+        entry = self.journal.stages.get(stage.name)
+        if entry and entry.state is State.DONE and dict(entry.inputs) == inputs:
+            self.on_stage(stage.name, entry)
+            return
+        if entry is None or entry.state is not State.RUNNING or dict(entry.inputs) != inputs:
+            self._forget(stage)
+        elif not stage.resumes:
+            stage.clear(self.job.folder)
+        before_s = entry.seconds if entry and entry.state is State.RUNNING else 0.0
+        self._enter(stage, Entry(state=State.RUNNING, inputs=inputs, seconds=before_s))
+        began = perf_counter()
+        found = stage.do(self.job)
+        done = Entry(
+            state=State.DONE,
+            seconds=round(before_s + perf_counter() - began, 2),
+            inputs=inputs,
+            outputs=marks_of(self.job.folder, stage.outputs),
+            found=found,
+        )
+        self._enter(stage, done)
+        self.on_stage(stage.name, done)
+
+    def _leave_out(self, stage: Stage) -> None:
+        if self.journal.done(stage.name):
+            self._forget(stage)
+        self._enter(stage, Entry(state=State.LEFT_OUT))
+        self.on_stage(stage.name, self.journal.stages[stage.name])
+
+    def _forget(self, stage: Stage) -> None:
+        stage.clear(self.job.folder)
+        kept = {name: e for name, e in self.journal.stages.items() if name != stage.name}
+        self._write(replace(self.journal, stages=kept, ended=None))
+
+    def _enter(self, stage: Stage, entry: Entry) -> None:
+        self._write(replace(self.journal, stages={**self.journal.stages, stage.name: entry}))
+
+    def _write(self, journal: Journal) -> None:
+        self.journal = journal
+        journal.save(self.job.folder)

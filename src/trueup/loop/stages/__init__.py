@@ -1,0 +1,1 @@
+"""The steps of the circle, each from stored artefacts to stored artefacts."""

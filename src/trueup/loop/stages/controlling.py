@@ -1,0 +1,54 @@
+"""Controls: the same training steps, spent without what the loop found out.
+
+A method that does not beat them is not a method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from trueup.loop.estimates import estimates
+from trueup.loop.job import Job
+from trueup.loop.stages.training import tuned
+from trueup.loop.stages.trying import told, tried
+from trueup.space import Space
+
+
+def _nominal(job: Job) -> Space:
+    return Space(())
+
+
+def _uniform(job: Job) -> Space:
+    return job.world.space
+
+
+def _mean(job: Job) -> Space:
+    values = {name: v for known in estimates(job) for name, v in known.point.items()}
+    space = job.world.catalogue
+    return space.select(*(n for n in values if n in space)).pinned(
+        {name: value for name, value in values.items() if name in space}
+    )
+
+
+CONTROLS: Mapping[str, tuple[str, Callable[[Job], Space]]] = {
+    "nominal": ("more training in the nominal world", _nominal),
+    "uniform": ("everything randomized as widely as the catalogue says", _uniform),
+    "mean": ("the identified values without their uncertainty", _mean),
+}
+"""By name: what it is in words, and the space it is trained in."""
+
+
+def of(name: str) -> Callable[[Job], str]:
+    """What the stage of a control does."""
+    return partial(_controlled, name)
+
+
+def _controlled(name: str, job: Job) -> str:
+    words, space_of = CONTROLS[name]
+    steps = job.policy("retrain/policy").provenance.steps
+    settings = replace(job.settings.tune, steps=steps, target=1.0, target_nominal=1.0)
+    tuned(job, job.path(f"controls/{name}"), space_of(job), settings)
+    found = tried(job, f"controls/{name}/policy", f"controls/{name}", check=False)
+    return f"{words}: {told(found)}"

@@ -1,0 +1,115 @@
+"""What the robot really is, and the space that follows from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from trueup.diagnose import GapReport
+from trueup.episodes import Dataset, Episode
+from trueup.errors import TrueupError
+from trueup.files import whole
+from trueup.identify import Estimate, identify, noise_model, readable
+from trueup.identify.probing import identify_contact
+from trueup.identify.probing.probes import kind_of
+from trueup.loop.estimates import ARM, CONTACT, estimates
+from trueup.loop.job import Job
+from trueup.loop.stages.recording import DATA
+from trueup.loop.truing import scaled, trued_up
+from trueup.space import Prior, Space
+from trueup.worlds import World
+
+_DOUBTED = 2.0  # times the usual prior: trials have shown that this robot is not a usual one
+
+
+def identified(job: Job) -> str:
+    """Parameters from the recordings, and how sure."""
+    episodes, unread = readable(Dataset.open(job.path(DATA)))
+    free = [episode for episode in episodes if not kind_of(episode)]
+    if not free:
+        raise TrueupError(
+            f"{job.path(DATA)} has no recording of free motion to identify the arm from.",
+            fix="Record some: `trueup record --motion standard`, then --from identify.",
+        )
+    arm = identify(
+        job.bare,
+        free,
+        _space(job.bare, job.settings.fitted),
+        check=job.settings.check,
+        threads=job.threads,
+        on_progress=job.tell,
+    )
+    arm = replace(arm, notes=(*unread, *arm.notes))
+    arm.save(job.path(ARM))
+    probes = [episode for episode in episodes if kind_of(episode)]
+    touched = _touched(job, probes, arm) if probes else ""
+    return f"{_told(arm)}{touched}"
+
+
+def narrowed(job: Job) -> str:
+    """The space to train in: what is known as it is known, what is blamed wider than usual."""
+    found = trued_up(
+        job.world,
+        GapReport.load(job.path("diagnose/gaps.json")),
+        estimates(job),
+        _heard(job),
+    )
+    found.space.save(job.path("narrow/space.json"))
+    with whole(job.path("narrow/why.json")) as partial:
+        partial.write_text(json.dumps({"sentences": found.sentences}, indent=1) + "\n", "utf-8")
+    return found.short
+
+
+def _space(world: World, patterns: tuple[str, ...]) -> Space:
+    names = world.catalogue.names
+    known = [p for p in patterns if any(fnmatchcase(name, p) for name in names)]
+    if not known:
+        raise TrueupError(
+            f"The world {world.name!r} has no parameter such as {patterns[0]!r}.",
+            fix="`trueup space WORLD --all` lists what can be identified.",
+        )
+    space = world.catalogue.select(*known)
+    return space.narrowed({p.name: scaled(p, _DOUBTED) for p in space})
+
+
+def _touched(job: Job, probes: list[Episode], arm: Estimate) -> str:
+    """What contact shows; probes that tell nothing cost the run nothing but a sentence."""
+    try:
+        contact = identify_contact(
+            job.world,
+            probes,
+            arm=arm,
+            seed=job.settings.seed,
+            threads=job.threads,
+            on_progress=job.tell,
+        )
+    except TrueupError as error:
+        return f"; the probes told nothing: {error.what}"
+    contact.save(job.path(CONTACT))
+    return f"; from probes, {_told(contact)}"
+
+
+def _heard(job: Job) -> Mapping[str, Prior]:
+    """What recordings say about the noise of sensors and clocks."""
+    episodes, _ = readable(Dataset.open(job.path(DATA)))
+    try:
+        return noise_model(episodes, signals=_signals(episodes)).within(job.world.catalogue)
+    except TrueupError:  # recordings without a rest: nothing is heard
+        return {}
+
+
+def _signals(episodes: list[Episode]) -> list[str]:
+    """Joint signals: where a tracked object is says more about the object than about noise."""
+    return [n for n in episodes[0].signals if n.startswith("joint_")]
+
+
+def _told(estimate: Estimate) -> str:
+    """The surest departures, in a few words."""
+    pinned = [f for f in estimate.findings if f.verdict == "pinned"]
+    moved = [f for f in estimate.findings if not f.low <= f.before <= f.high]
+    return (
+        f"{len(moved)} of {len(estimate.findings)} numbers differ from the simulator, "
+        f"{len(pinned)} are pinned down"
+    )

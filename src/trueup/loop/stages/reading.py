@@ -1,0 +1,126 @@
+"""Reading trials: the bank, the first look, and the diagnosis with what was identified."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from dataclasses import asdict, replace
+
+import numpy as np
+
+from trueup.diagnose import Bank, Case, Departure, GapReport, Trials, built, diagnose, judged
+from trueup.diagnose.failures import analysed
+from trueup.episodes import Dataset
+from trueup.errors import TrueupError
+from trueup.evaluate import piloted
+from trueup.files import whole
+from trueup.identify import Estimate
+from trueup.loop.estimates import estimates
+from trueup.loop.job import Job
+from trueup.policies import Policy
+from trueup.versions import versions
+from trueup.worlds import World
+
+BANK = "diagnose/bank.npz"
+_PROBED = ("contact", "object")
+
+
+def bank(job: Job) -> str:
+    """What the starting policy does in many bent worlds: made once for a policy, and kept."""
+    policy = job.policy("train/policy")
+    mark = mark_of(policy)
+    known = [mark, asdict(job.settings.bank), job.settings.seed, versions("mujoco", "numpy")]
+    key = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
+    path = job.cache / f"bank-{key}.npz"
+    if not path.exists():
+        made = built(
+            job.world,
+            piloted(policy),
+            job.world.catalogue,
+            np.random.default_rng([job.settings.seed, 5]),
+            policy=mark,
+            size=job.settings.bank,
+            threads=job.threads,
+            on_progress=job.tell,
+        )
+        made.save(path)
+    with whole(job.path(BANK)) as partial:
+        shutil.copyfile(path, partial)
+    return f"{len(Bank.load(path))} bent worlds to read the trials against"
+
+
+def look(job: Job) -> str:
+    """Which gap costs the success, from trials alone."""
+    report = _diagnosed(job, ())
+    report.save(job.path("look/gaps.json"))
+    return _blamed(report)
+
+
+def diagnosed(job: Job) -> str:
+    """Which gap costs the success, now that recordings were heard."""
+    report = _diagnosed(job, estimates(job))
+    report.save(job.path("diagnose/gaps.json"))
+    return _blamed(report)
+
+
+def mark_of(policy: Policy) -> str:
+    """The hash of a policy's network."""
+    return str(policy.provenance.files.get("policy.onnx", {}).get("sha256", ""))
+
+
+def _diagnosed(job: Job, known: tuple[Estimate, ...]) -> GapReport:
+    policy, world = job.policy("train/policy"), job.world
+    trials = judged(list(Dataset.open(job.path("before/episodes"))), world, mark_of(policy))
+    case = Case(
+        world=world,
+        begin=piloted(policy),
+        policy="train/policy",
+        trials=trials,
+        bank=Bank.load(job.path(BANK)),
+        beliefs=known,
+        evidence=_evidence(known),
+        departures=_departures(known, world),
+    )
+    report = diagnose(case, seed=job.settings.seed, threads=job.threads, on_progress=job.tell)
+    return _with_failures(report, world, trials)
+
+
+def _evidence(known: tuple[Estimate, ...]) -> tuple[str, ...]:
+    names = [finding.name for estimate in known for finding in estimate.findings]
+    probed = any(name.split("/")[0] in _PROBED for name in names)
+    free = any(name.split("/")[0] not in _PROBED for name in names)
+    return ("trials", *(["recordings"] if free else []), *(["probes"] if probed else []))
+
+
+def _departures(known: tuple[Estimate, ...], world: World) -> tuple[Departure, ...]:
+    found = [
+        Departure(
+            name=f.name,
+            unit=f.unit,
+            nominal=f.before,
+            value=f.value,
+            low=f.low,
+            high=f.high,
+            left=f.left,
+        )
+        for estimate in known
+        for f in estimate.findings
+        if f.name in world.catalogue
+    ]
+    return tuple(sorted(found, key=lambda departure: departure.left))
+
+
+def _with_failures(report: GapReport, world: World, trials: Trials) -> GapReport:
+    try:
+        return replace(report, failures=analysed(world, trials.episodes).to_json())
+    except TrueupError as error:
+        return replace(report, notes=(*report.notes, f"No failure analysis: {error.what}"))
+
+
+def _blamed(report: GapReport) -> str:
+    """The most costly gaps, in a few words."""
+    if report.loss <= 0:
+        return "nothing was lost"
+    told = [f"{s.gap} {s.points:.0f}" for s in report.ranked if s.points >= 1.0][:3]
+    return f"{report.loss:.0f} points lost: {', '.join(told)}" if told else "no gap stands out"

@@ -1,0 +1,128 @@
+"""What to record, and recording it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from trueup.diagnose import GapReport
+from trueup.episodes import Dataset, Outcome, Writer
+from trueup.errors import TrueupError
+from trueup.files import whole_folder
+from trueup.hardware import Robot
+from trueup.loop.job import Job
+from trueup.plan import Kind, Protocol, planned
+from trueup.record import Body, Keyboard, Motion, Recorder, get
+from trueup.streams import seeds_from
+
+DATA = "recordings"
+
+
+def plan(job: Job) -> str:
+    """What gives back most for its minutes."""
+    report = GapReport.load(job.path("look/gaps.json"))
+    protocol = planned(report, world=job.world, seed=job.settings.seed)
+    protocol.save(job.path("plan/protocol.json"))
+    if not protocol.items:
+        return "nothing that can be done is worth its minutes"
+    first = protocol.items[0]
+    more = f", and {len(protocol.items) - 1} more items" if len(protocol.items) > 1 else ""
+    return f"{first.title}: {first.recovery}{more}"
+
+
+def record(job: Job) -> str:
+    """Motions of the robot, as the plan asks; a minute or two."""
+    given = job.settings.episodes
+    if given:
+        _copied(Path(given), job.path(DATA))
+    else:
+        _recorded(job)
+    data = Dataset.open(job.path(DATA))
+    seconds = sum(episode.duration_s for episode in data)
+    whose = "yours" if given else "recorded"
+    return f"{len(data)} motions, {seconds:.0f} s, {whose}"
+
+
+def asked(protocol: Protocol, always: Sequence[str]) -> tuple[str, ...]:
+    """Names of motions: those that every run records, then what the plan wants beside them.
+
+    Probes come last, because they move things.
+    """
+    wanted = dict.fromkeys(always)
+    for kind in (Kind.MOTIONS, Kind.PROBES):
+        for item in protocol.items:
+            if item.kind is kind and not item.work.conditions:
+                wanted |= dict.fromkeys(item.work.motions)
+    return tuple(wanted)
+
+
+def _copied(source: Path, target: Path) -> None:
+    Dataset.open(source)  # said now where it is none
+    with whole_folder(target) as partial:
+        shutil.copytree(source, partial, dirs_exist_ok=True)
+
+
+def _recorded(job: Job) -> None:
+    protocol = Protocol.load(job.path("plan/protocol.json"))
+    with job.robot() as robot:
+        motions = _motions(job, robot, asked(protocol, job.settings.motions))
+        if robot.real:  # what it has done once it need not do again
+            _play(job, robot, _left(motions, job.path(DATA)), job.path(DATA))
+            return
+        with whole_folder(job.path(DATA)) as partial:
+            _play(job, robot, motions, partial)
+
+
+def _motions(job: Job, robot: Robot, names: Sequence[str]) -> list[Motion]:
+    """As many of the motions as the time allows, in their order."""
+    body = Body.of(job.world).fitted(robot.interface, name=robot.name)
+    found: list[Motion] = []
+    left = job.settings.seconds
+    for name in names:
+        for motion in get(name, body).adapted(body).motions:
+            left -= _seconds(motion)
+            if left >= 0 and motion not in found:
+                found.append(motion)
+    if not found:
+        raise TrueupError(
+            f"No motion of {', '.join(names)} is as short as {job.settings.seconds:g} s.",
+            fix="Allow more seconds.",
+        )
+    return found
+
+
+def _seconds(motion: Motion) -> float:
+    """About how long a motion takes, the way there and back included."""
+    return float(getattr(motion, "duration_s", 0.0) or 8.0) + 3.0
+
+
+def _left(motions: Sequence[Motion], folder: Path) -> list[Motion]:
+    if not (folder / "meta" / "info.json").is_file():
+        return list(motions)
+    data = Dataset.open(folder)
+    about = [data.about(i) for i in range(len(data))]
+    done = [a.origin.get("motion") for a in about if a.outcome is not Outcome.ABORTED]
+    return [motion for motion in motions if motion.to_json() not in done]
+
+
+def _play(job: Job, robot: Robot, motions: Sequence[Motion], folder: Path) -> None:
+    if not motions:
+        return
+    with Writer(folder, robot_type=robot.kind) as writer, Keyboard(job.say) as keys:
+        recording = Recorder(
+            robot=robot,
+            world=job.world,
+            writer=writer,
+            control=keys,
+            arm=job.arm,
+            seeds=seeds_from(np.random.default_rng([job.settings.seed, 8]), robot.n),
+            on_progress=lambda now: job.tell(f"{now.motion}: {now.time_s:.0f} s"),
+        ).record(list(motions))
+    if recording.ended:
+        raise TrueupError(
+            f"The recording ended early: {recording.ended}.",
+            fix="Run the same command again; on a real robot, what was recorded is kept.",
+        )

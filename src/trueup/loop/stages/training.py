@@ -1,0 +1,119 @@
+"""Train, retrain, and the controls: policies from reward."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from trueup import train
+from trueup.errors import TrueupError
+from trueup.evaluate import Evaluation, check_fit, evaluate, piloted, trials
+from trueup.files import whole, whole_folder
+from trueup.loop.job import Job
+from trueup.loop.lock import locked
+from trueup.policies import Policy
+from trueup.randomize import plan_named
+from trueup.space import Space
+from trueup.train import Progress, Trained
+from trueup.train.run import CHECKPOINT, POLICY
+from trueup.versions import versions
+
+_DONE = "done.json"
+
+
+def start(job: Job) -> str:
+    """The starting policy: the user's own, or one trained in the nominal world."""
+    given = job.settings.policy
+    policy = _given(job, Path(given)) if given else _cached(job)
+    with whole_folder(job.path("train/policy")) as partial:
+        shutil.copytree(policy.name, partial, dirs_exist_ok=True)
+    found = evaluated(job, policy, Space(()))
+    found.save(job.path("train/evaluation.npz"))
+    whose = "your policy" if given else f"after {policy.provenance.steps:,} steps"
+    return f"{percent(found)} in the nominal simulator, {whose}"
+
+
+def retrain(job: Job) -> str:
+    """The starting policy, tuned in the narrowed space."""
+    space = Space.load(job.path("narrow/space.json"))
+    trained = tuned(job, job.path("retrain"), space, job.settings.tune)
+    found = evaluated(job, trained.policy, space)
+    found.save(job.path("retrain/evaluation.npz"))
+    return f"{percent(found)} in the trued-up simulator after {trained.steps:,} more steps"
+
+
+def tuned(job: Job, folder: Path, space: Space, settings: train.Settings) -> Trained:
+    """Tune the starting policy in a space; goes on where a kill stopped it."""
+    return _trained(
+        job,
+        folder,
+        space,
+        replace(settings, seed=job.settings.seed),
+        start=job.policy("train/policy"),
+    )
+
+
+def evaluated(job: Job, policy: Policy, space: Space) -> Evaluation:
+    """A policy on fresh episodes of a space."""
+    points, seeds = trials(space, job.settings.simulated, job.settings.seed + 1)
+    return evaluate(job.world, piloted(policy), points, seeds, threads=job.threads)
+
+
+def percent(found: Evaluation) -> str:
+    """Success as people say it."""
+    return f"{100 * found.success_share:.0f} %"
+
+
+def _given(job: Job, folder: Path) -> Policy:
+    policy = Policy.load(folder)
+    check_fit(policy, job.world)
+    return policy
+
+
+def _cached(job: Job) -> Policy:
+    """The policy that these settings train: made once, and kept with its provenance."""
+    settings = replace(job.settings.start, seed=job.settings.seed)
+    known = versions("mujoco", "numpy", "torch", "rsl-rl-lib")
+    made = {"world": job.settings.world, "settings": settings.to_json(), "versions": known}
+    key = hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:12]
+    folder = job.cache / f"{job.settings.world.replace('/', '-')}-{key}"
+    with locked(folder):
+        if not (folder / _DONE).exists():
+            trained = _trained(job, folder, Space(()), settings)
+            with whole(folder / _DONE) as partial:
+                partial.write_text(json.dumps({**made, "steps": trained.steps}) + "\n")
+        return Policy.load(folder / POLICY)
+
+
+def _trained(
+    job: Job,
+    folder: Path,
+    space: Space,
+    settings: train.Settings,
+    *,
+    start: Policy | None = None,
+) -> Trained:
+    run = train.Run(
+        folder=folder,
+        world=job.world,
+        plan=plan_named("prior", space),
+        settings=settings,
+        start=start,
+        threads=job.threads,
+    )
+    resume = (folder / CHECKPOINT).exists()
+    trained = run.run(resume=resume, on_progress=lambda progress: job.tell(_line(progress)))
+    if trained.why == "interrupted":
+        raise KeyboardInterrupt
+    if not trained.success:
+        raise TrueupError(f"The training in {folder} came to no end.", fix="Run it again.")
+    return trained
+
+
+def _line(progress: Progress) -> str:
+    look = "" if progress.look is None else f", success {100 * progress.look.share:.0f} %"
+    minutes, seconds = divmod(round(progress.left_s), 60)
+    return f"{progress.steps / 1e6:.2f} M steps{look}; {minutes}:{seconds:02d} left at most"

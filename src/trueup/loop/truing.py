@@ -1,0 +1,190 @@
+"""The space to train in next: what is known as it is known, what is blamed wider than usual."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trueup.diagnose import GapReport
+from trueup.errors import TrueupError
+from trueup.identify import Estimate
+from trueup.space import Fixed, Gap, JointNormal, LogUniform, Parameter, Prior, Space, Uniform
+from trueup.worlds import World
+
+WORTH = 2.0
+"""Points: a gap that costs less is not blamed."""
+_AT_EASE = 0.5  # of the usual width: for gaps that nobody blames
+_TOWARDS = 2.0  # usual widths more, for a gap that costs all that was lost
+_FLOOR = 0.1  # of the usual width: nothing is known so well that a policy may count on it
+_ENDS = (0.02, 0.98)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TruedUp:
+    """A space, and why it is as it is.
+
+    Attributes:
+        space: What to randomize, and how.
+        sentences: One for each gap.
+        short: All of it in a line.
+    """
+
+    space: Space
+    sentences: tuple[str, ...]
+    short: str
+
+
+def trued_up(
+    world: World,
+    report: GapReport,
+    known: Sequence[Estimate],
+    heard: Mapping[str, Prior] | None = None,
+) -> TruedUp:
+    """The space to train in, from what was diagnosed and identified.
+
+    Identified numbers are drawn from their posterior. Numbers that recordings did not tell keep
+    their prior, around nominal: half as wide where their gap is not blamed; as wide as usual where
+    it is, and recordings told which of its numbers; up to three times as wide where it is, and
+    nobody knows which. What no gap explains widens all of these, by half a prior at most: a policy
+    that is ready for everything is good at nothing.
+
+    Args:
+        world: Where the policy is to be trained.
+        report: Which gap costs how much.
+        known: What was identified; the last one counts.
+        heard: Noise of sensors and clocks, by parameter.
+    """
+    beliefs = _joints(world, known)
+    settled = {name for joint in beliefs for name in joint.names}
+    heard_of = {name.split("/")[0] for name in settled}
+    widths = {gap: _width(gap, report, str(gap) in heard_of) for gap in Gap}
+    rest = _others(world, report, settled)
+    priors = {p.name: scaled(p, widths[p.gap]) for p in rest}
+    priors |= {n: p for n, p in (heard or {}).items() if n in priors and _fits(rest, n, p)}
+    space = world.catalogue.select(*settled, *rest.names).narrowed(priors)
+    for joint in beliefs:
+        space = space.narrowed(joint)
+    sentences = tuple(_sentence(gap, space, settled, widths[gap], report) for gap in Gap)
+    return TruedUp(
+        space=space,
+        sentences=tuple(sentence for sentence in sentences if sentence),
+        short=_short(settled, widths, report, rest),
+    )
+
+
+def blamed(report: GapReport) -> tuple[str, ...]:
+    """Gaps that cost enough to be worth it, the most costly first."""
+    return tuple(
+        s.gap for s in report.ranked if s.points >= WORTH and s.gap != report.unexplained.gap
+    )
+
+
+def _width(gap: Gap, report: GapReport, told: bool) -> float:
+    """How wide a gap's unidentified numbers are randomized, as a multiple of the usual."""
+    if report.loss <= 0:
+        return _AT_EASE
+    strange = min(1.0, max(0.0, report.unexplained.points / report.loss))
+    slack = (1.0 - _AT_EASE) * strange
+    if str(gap) not in blamed(report):
+        return _AT_EASE + slack
+    part = 0.0 if told else min(1.0, report.share(str(gap)).points / report.loss)
+    return 1.0 + _TOWARDS * part + slack
+
+
+def _others(world: World, report: GapReport, settled: set[str]) -> Space:
+    """Numbers that nobody has identified: the usual ones, and all of a blamed gap without any."""
+    usual = set(world.space.names)
+    bare = {gap for gap in blamed(report) if gap not in {p.gap.value for p in world.space}}
+    names = [
+        p.name
+        for p in world.catalogue
+        if p.name not in settled and (p.name in usual or p.gap.value in bare)
+    ]
+    return Space(tuple(p for p in world.catalogue if p.name in set(names)))
+
+
+def _joints(world: World, known: Sequence[Estimate]) -> list[JointNormal]:
+    """What was identified, as far as the world has it, none of it surer than the floor."""
+    found: list[JointNormal] = []
+    taken: set[str] = set()
+    for estimate in reversed(known):
+        belief = estimate.belief
+        told = {f.name for f in estimate.findings if f.verdict != "not told"}
+        names = [n for n in belief.names if n in world.catalogue and n in told - taken]
+        if names:
+            taken |= set(names)
+            found.append(_floored(belief.marginal(names), world.catalogue))
+    return found
+
+
+def _floored(belief: JointNormal, catalogue: Space) -> JointNormal:
+    widths = np.array([_usual_width(catalogue[name]) for name in belief.names])
+    return JointNormal(
+        belief.names, belief.mean, belief.covariance + np.diag((_FLOOR * widths) ** 2)
+    )
+
+
+def _usual_width(p: Parameter) -> float:
+    """Standard deviation of the prior in the parameter's scale, at least a little."""
+    low, high = _support(p)
+    width = np.log(high / low) if p.scale == "log" else high - low
+    whole = np.log(p.high / p.low) if p.scale == "log" else p.high - p.low
+    return float(max(width, 1e-3 * whole) / np.sqrt(12.0))
+
+
+def _support(p: Parameter) -> tuple[float, float]:
+    if isinstance(p.belief, (Uniform, Fixed)):
+        return p.belief.support(p.low, p.high)
+    low, high = p.quantile(np.array(_ENDS))
+    return float(low), float(high)
+
+
+def scaled(p: Parameter, width: float) -> Prior:
+    """The prior, so many times as wide around nominal, and inside the bounds."""
+    low, high = _support(p)
+    if p.fixed or low == high:
+        return p.belief
+    if p.scale == "log" and low > 0 < p.nominal:
+        ends = [p.nominal * (end / p.nominal) ** width for end in (low, high)]
+        return LogUniform(max(p.low, ends[0]), min(p.high, ends[1]))
+    ends = [p.nominal + width * (end - p.nominal) for end in (low, high)]
+    return Uniform(max(p.low, ends[0]), min(p.high, ends[1]))
+
+
+def _fits(space: Space, name: str, prior: Prior) -> bool:
+    try:
+        prior.check(name, space[name].low, space[name].high)
+    except TrueupError:
+        return False
+    return True
+
+
+def _sentence(gap: Gap, space: Space, settled: set[str], width: float, report: GapReport) -> str:
+    names = [p.name for p in space if p.gap is gap]
+    if not names:
+        return ""
+    own = sum(name in settled for name in names)
+    points = report.share(str(gap)).points
+    costs = f"costs {points:.0f} points" if str(gap) in blamed(report) else "is not blamed"
+    parts = []
+    if own:
+        parts.append(f"{_numbers(own)} as recordings say")
+    if len(names) > own:
+        parts.append(f"{_numbers(len(names) - own)} {width:.1f} times as wide as usual")
+    return f"{str(gap).capitalize()} {costs}: {', '.join(parts)}."
+
+
+def _short(settled: set[str], widths: Mapping[Gap, float], report: GapReport, rest: Space) -> str:
+    wider = [
+        f"{gap} {widths[gap]:.1f} times as wide"
+        for gap in Gap
+        if widths[gap] > 1.0 and any(p.gap is gap for p in rest)
+    ]
+    told = f"{_numbers(len(settled))} as identified"
+    return f"{told}; {', '.join(wider)}" if wider else f"{told}, the rest near nominal"
+
+
+def _numbers(n: int) -> str:
+    return f"{n} number{'' if n == 1 else 's'}"

@@ -1,0 +1,204 @@
+"""A whole turn: once undisturbed, and again with every kind of disturbance, to the same numbers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.loop.turns import TINY, job, numbers
+from trueup.cli.entry import main
+from trueup.errors import TrueupError
+from trueup.loop import Entry, Journal, Origin, State, Why, run
+from trueup.loop.circle import stages
+
+NAMES = [stage.name for stage in stages(TINY)]
+
+
+class Killed(BaseException):
+    """As sudden as a kill: nothing in between catches it."""
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> Path:
+    """The folder of a run that nobody disturbed, and of what it keeps for others."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    run(job(folder), command="trueup run")
+    return folder
+
+
+@pytest.fixture
+def copy(undisturbed, tmp_path) -> Path:
+    shutil.copytree(undisturbed, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+def died_at_every_boundary(folder: Path, begin: str) -> None:
+    """Do it again from a stage on, die after each, and once in the middle of the retraining."""
+    told: set[str] = set()
+
+    def on_stage(name: str, entry: Entry) -> None:
+        if name not in told:
+            told.add(name)
+            raise Killed
+
+    def tell(line: str) -> None:
+        half_done = (folder / "run/retrain/checkpoint.pt").exists()
+        if half_done and "inside" not in told:
+            told.add("inside")
+            raise Killed
+
+    for times in range(3 * len(NAMES)):
+        try:
+            run(job(folder, tell=tell), begin=None if times else begin, on_stage=on_stage)
+            assert "inside" in told
+            return
+        except Killed:
+            continue
+    raise AssertionError("it never came to its end")
+
+
+def test_a_run_leaves_what_it_says(undisturbed):
+    journal = Journal.load(undisturbed / "run")
+    assert list(journal.stages) == NAMES
+    for stage in stages(TINY):
+        entry = journal.stages[stage.name]
+        assert entry.state is State.DONE and entry.found
+        there = [name for name in stage.outputs if (undisturbed / "run" / name).exists()]
+        assert [name for name, mark in entry.outputs.items() if mark] == there
+    page = (undisturbed / "run/report/report.html").read_text()
+    assert "sim-to-sim" in page
+    told = json.loads((undisturbed / "run/report/report.json").read_text())
+    keys = [section["key"] for section in told["sections"]]
+    assert keys[0] == "answer" and "space" in keys and keys[-1] == "provenance"
+
+
+def test_killed_after_every_stage_and_inside_one_it_finds_the_same(undisturbed, copy):
+    died_at_every_boundary(copy, "diagnose")
+    assert numbers(copy / "run") == numbers(undisturbed / "run")
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_it_finds_the_same(undisturbed, tmp_path):
+    """From nothing, in a process of its own, with the signal that nobody can catch."""
+    code = (
+        "import pathlib, sys\n"
+        "from tests.loop.turns import job\n"
+        "from trueup.loop import run\n"
+        "run(job(pathlib.Path(sys.argv[1])))\n"
+    )
+    words = [sys.executable, "-c", code, str(tmp_path)]
+    generator, kills = np.random.default_rng(), 0
+    while True:
+        process = subprocess.Popen(words, cwd=Path(__file__).parents[2], stderr=subprocess.DEVNULL)
+        try:
+            process.wait(generator.uniform(5.0, 12.0) if kills < 6 else None)
+            break
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            kills += 1
+    assert process.returncode == 0 and kills
+    assert numbers(tmp_path / "run") == numbers(undisturbed / "run")
+
+
+def test_what_is_done_is_not_done_again(copy):
+    before = Journal.load(copy / "run")
+    assert run(job(copy)).journal.stages == before.stages
+
+
+def test_a_stage_can_be_done_again_and_nothing_recorded_is_lost(copy):
+    before = Journal.load(copy / "run")
+    was = numbers(copy / "run")
+    done: list[str] = []
+    run(job(copy), begin="after", on_stage=lambda name, _: done.append(name))
+    after = Journal.load(copy / "run")
+    assert numbers(copy / "run") == was
+    assert done == NAMES
+    assert (copy / "run/earlier/after-1/after/episodes/meta/info.json").is_file()
+    assert after.stages["diagnose"] == before.stages["diagnose"]
+    assert after.stages["after"] != before.stages["after"]
+
+
+def test_an_artefact_changed_by_hand_is_said_and_not_used(copy):
+    space = copy / "run/narrow/space.json"
+    space.write_text(space.read_text() + "\n")
+    with pytest.raises(TrueupError, match="not what the stage 'narrow' wrote") as said:
+        run(job(copy))
+    assert "--accept" in said.value.fix and "--from narrow" in said.value.fix
+    seen: list[str] = []
+
+    def stop(name: str, entry: Entry) -> None:
+        seen.append(name)
+        if name == "narrow":
+            raise Killed
+
+    with pytest.raises(Killed):
+        run(job(copy), accept=True, on_stage=stop)
+    assert Journal.load(copy / "run").accepted == ("narrow/space.json",)
+    assert seen[-1] == "narrow"  # it was taken as it is; what rests on it comes after
+
+
+def test_a_setting_that_a_stage_rests_on_cannot_be_slipped_in(copy):
+    other = replace(TINY, trials=7)
+    with pytest.raises(TrueupError, match=r"trials is 6; here it is 7") as said:
+        run(job(copy, other))
+    assert "--from before" in said.value.fix
+    with pytest.raises(TrueupError, match="trials is 6"):
+        run(job(copy, other), begin="narrow")
+    assert Origin.load(copy / "run").settings == TINY
+
+
+def test_one_reason_to_stop_ends_the_run_with_a_report(copy):
+    done: dict[str, Entry] = {}
+    eased = replace(TINY, target=0.001, insist=False)
+    folder = copy / "run"
+    result = json.loads((folder / "before/result.json").read_text())
+    ended = run(job(copy, eased), begin="plan", on_stage=done.__setitem__)
+    if result["success"]:
+        assert ended.stop.why is Why.TARGET
+        assert done["record"].state is State.LEFT_OUT and not (folder / "recordings").exists()
+        assert done["report"].state is State.DONE
+    assert "report.html" in done["report"].found
+
+
+def test_a_robot_that_refuses_preflight_ends_it_before_any_trial(copy):
+    other = replace(TINY, robot="rehearsal:benign@so101/arm")
+    with pytest.raises(TrueupError, match="contract"):
+        run(job(copy, other), begin="before")
+    journal = Journal.load(copy / "run")
+    assert journal.done("train") and not journal.done("before")
+    assert not (copy / "run/before/episodes").exists()
+    assert (copy / "run/before/preflight.json").is_file()
+
+
+def test_the_command_line_goes_on_with_the_settings_of_the_folder(copy, capsys):
+    assert main(["run", "--out", str(copy / "run"), "--json", "--threads", "1"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["stages"]["retrain"]["state"] == "done"
+    assert told["ended"] in {str(why) for why in Why}
+    assert main(["run", "--out", str(copy / "run"), "--threads", "1"]) == 0
+    shown = capsys.readouterr()
+    assert "sim-to-sim" in shown.out and "report.html" in shown.out
+    assert [line.split()[0] for line in shown.err.splitlines()] == NAMES
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--trials", "9"], "--from before"),
+        (["--from", "nowhere"], "nowhere"),
+        (["--robot", "so101:x", "--reality", "benign"], "--robot and --reality"),
+        (["so101/levitate"], "so101/levitate"),
+        (["--target", "7"], "target"),
+    ],
+)
+def test_the_command_line_says_what_is_wrong(copy, capsys, words, said):
+    assert main(["run", *words, "--out", str(copy / "run")]) == 2
+    assert said in capsys.readouterr().err
