@@ -27,9 +27,12 @@ ROWS = {
     "bus": "benchmarks.bus",
     "latency-budget": "benchmarks.latency_budget",
     "preflight": "benchmarks.preflight",
+    "failure-events": "benchmarks.failure_events",
     "identify-peer": "benchmarks.identify_peer",
     "identify-gradients": "benchmarks.identify_gradients",
     "imu-noise": "benchmarks.imu_noise",
+    "generate": "benchmarks.generate_demonstrations",
+    "generate-large": "benchmarks.generate_large",
     "training": "benchmarks.training",
     "curriculum": "benchmarks.curriculum",
     "identify-real": "benchmarks.identify_real",
@@ -38,12 +41,20 @@ ROWS = {
     "identify-residual": "benchmarks.identify_residual",
     "identify-payload": "benchmarks.identify_payload",
     "identify-contact": "benchmarks.identify_contact",
+    "curate": "benchmarks.curate_faults",
+    "identify-nested": "benchmarks.identify_nested",
+    "identify-starts": "benchmarks.identify_starts",
+    "predict-success": "benchmarks.predict_success",
+    "diagnose": "benchmarks.diagnose_gaps",
+    "loop": "benchmarks.loop_closed",
+    "report-page": "benchmarks.report_page",
 }
 
 LONG = frozenset(
     {
         "bus",
         "preflight",
+        "generate-large",
         "training",
         "curriculum",
         "identify-rehearsal",
@@ -51,6 +62,9 @@ LONG = frozenset(
         "identify-residual",
         "identify-payload",
         "identify-contact",
+        "predict-success",
+        "diagnose",
+        "loop",
     }
 )
 """Rows that take longer than all others together: they are measured only when they are named."""
