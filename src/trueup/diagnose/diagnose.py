@@ -203,9 +203,9 @@ def _split(
 
 def _contradicted(found: Attribution, measured: Rate) -> bool:
     """Whether the identified world loses far more than the robot does, beyond all chance."""
-    predicted = found.identified.mean()
-    chance = np.sqrt(found.identified.var() / len(found.identified))
-    return predicted + 3 * (chance + found.lost.spread) < measured.interval(_SURELY)[0]
+    played = Rate(successes=int(found.identified.sum()), trials=len(found.identified))
+    most = played.interval(_SURELY)[1] + 3 * found.lost.spread
+    return most < measured.interval(_SURELY)[0]
 
 
 def _contradiction(found: Attribution, measured: Rate) -> str:
