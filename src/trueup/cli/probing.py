@@ -67,7 +67,7 @@ class Contact(Machine):
         if self.json:
             show.print_json(estimate.to_json())
         else:
-            _print(estimate, robot=real(episodes))
+            print_estimate(estimate, robot=real(episodes))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +126,8 @@ class Payload(Machine):
             out.print("sim-to-sim: no real robot took part")
 
 
-def _print(estimate: Estimate, *, robot: bool) -> None:
+def print_estimate(estimate: Estimate, *, robot: bool) -> None:
+    """A table, then what the data cannot tell."""
     out = show.console()
     out.print(table_of(estimate))
     for line in (*estimate.unseen, *estimate.notes):

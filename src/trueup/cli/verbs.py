@@ -170,6 +170,13 @@ VERBS = (
         "Contact",
     ),
     Verb(
+        "identify hand-eye",
+        "DATA",
+        "Zeros of the joints, camera and table, from things seen while they were held.",
+        "hand_eye",
+        "HandEye",
+    ),
+    Verb(
         "identify payload",
         "DATA",
         "Weigh what a link carries, from motions with it and without it.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueup.errors import UnknownName
-from trueup.loop.estimates import ARM, CONTACT
+from trueup.loop.estimates import ESTIMATES
 from trueup.loop.settings import Settings
 from trueup.loop.stage import Stage
 from trueup.loop.stages import (
@@ -68,21 +68,21 @@ CIRCLE = (
     ),
     Stage(
         name="identify",
-        inputs=(recording.DATA,),
-        outputs=(ARM, CONTACT),
+        inputs=(recording.DATA, "before/episodes"),
+        outputs=ESTIMATES,
         reads=("fitted", "check"),
         do=identifying.identified,
     ),
     Stage(
         name="diagnose",
-        inputs=("train/policy", *_BEFORE, reading.BANK, ARM, CONTACT),
+        inputs=("train/policy", *_BEFORE, reading.BANK, *ESTIMATES),
         outputs=("diagnose/gaps.json",),
         reads=(),
         do=reading.diagnosed,
     ),
     Stage(
         name="narrow",
-        inputs=("diagnose/gaps.json", recording.DATA, ARM, CONTACT),
+        inputs=("diagnose/gaps.json", recording.DATA, *ESTIMATES),
         outputs=("narrow/space.json", "narrow/why.json"),
         reads=(),
         do=identifying.narrowed,
@@ -110,7 +110,7 @@ CIRCLE = (
 CONTROLS = tuple(
     Stage(
         name=f"control-{name}",
-        inputs=("train/policy", "retrain/policy", ARM, CONTACT),
+        inputs=("train/policy", "retrain/policy", *ESTIMATES),
         outputs=tuple(f"controls/{name}/{part}" for part in ("policy", "episodes", "result.json")),
         reads=(),
         do=controlling.of(name),

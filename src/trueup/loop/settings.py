@@ -56,13 +56,13 @@ class Settings:
     )
     simulated: int = 400
     bank: Size = field(default_factory=lambda: Size(screened=40, kept=24, pairs=150, triples=20))
-    motions: tuple[str, ...] = ("standard",)
+    motions: tuple[str, ...] = ("standard", "carry")
     seconds: float = 120.0
     fitted: tuple[str, ...] = (
         "actuation/*/kp",
         "actuation/*/damping",
         "actuation/*/frictionloss",
-        "actuation/*/zero_offset",
+        "sensing/*/bias",
         "latency/action_delay",
     )
     check: bool = True

@@ -10,6 +10,7 @@ from trueup.record.envelope import Finding as Finding
 from trueup.record.envelope import Margins as Margins
 from trueup.record.envelope import Unsafe as Unsafe
 from trueup.record.keeping import NotWritten as NotWritten
+from trueup.record.motions.carry import Carry as Carry
 from trueup.record.motions.excitation import Excitation as Excitation
 from trueup.record.motions.library import Series as Series
 from trueup.record.motions.library import get as get

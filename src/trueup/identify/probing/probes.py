@@ -30,6 +30,9 @@ FOLLOWED = {
 FORCE = "joint_force"
 """The signal that holds what currents say of the torque of each servo."""
 
+CARRIED = "carry"
+"""The probe that only asks whether hand and eye agree: nothing of it is replayed."""
+
 UNSTEADY = {"push"}
 """Probes in which a thing's way hangs on a hair: a tenth of a millimetre beside its middle decides
 which way a pushed thing turns. Only what the arm feels of it is compared."""

@@ -12,9 +12,9 @@ from trueup.episodes import Dataset, Episode
 from trueup.errors import TrueupError
 from trueup.files import whole
 from trueup.identify import Estimate, identify, noise_model, readable
-from trueup.identify.probing import identify_contact
-from trueup.identify.probing.probes import kind_of
-from trueup.loop.estimates import ARM, CONTACT, estimates
+from trueup.identify.probing import identify_contact, identify_hand_eye
+from trueup.identify.probing.probes import CARRIED, kind_of
+from trueup.loop.estimates import ARM, CONTACT, HAND_EYE, estimates
 from trueup.loop.job import Job
 from trueup.loop.stages.recording import DATA
 from trueup.loop.truing import scaled, trued_up
@@ -27,7 +27,7 @@ _DOUBTED = 2.0  # times the usual prior: trials have shown that this robot is no
 def identified(job: Job) -> str:
     """Parameters from the recordings, and how sure."""
     episodes, unread = readable(Dataset.open(job.path(DATA)))
-    free = [episode for episode in episodes if not kind_of(episode)]
+    free = [episode for episode in episodes if not kind_of(episode) and not _carried(episode)]
     if not free:
         raise TrueupError(
             f"{job.path(DATA)} has no recording of free motion to identify the arm from.",
@@ -45,7 +45,7 @@ def identified(job: Job) -> str:
     arm.save(job.path(ARM))
     probes = [episode for episode in episodes if kind_of(episode)]
     touched = _touched(job, probes, arm) if probes else ""
-    return f"{_told(arm)}{touched}"
+    return f"{_told(arm)}{touched}{_agreed(job, episodes, arm)}"
 
 
 def narrowed(job: Job) -> str:
@@ -89,6 +89,22 @@ def _touched(job: Job, probes: list[Episode], arm: Estimate) -> str:
         return f"; the probes told nothing: {error.what}"
     contact.save(job.path(CONTACT))
     return f"; from probes, {_told(contact)}"
+
+
+def _carried(episode: Episode) -> bool:
+    return episode.labels.get("kind") == CARRIED
+
+
+def _agreed(job: Job, recorded: list[Episode], arm: Estimate) -> str:
+    """What makes hand and eye agree, from recordings and from the trials themselves."""
+    trials = readable(Dataset.open(job.path("before/episodes")))[0]
+    job.tell("hand against eye")
+    try:
+        found = identify_hand_eye(job.world, [*recorded, *trials], arm=arm)
+    except TrueupError:  # nothing is tracked, or nothing was ever held
+        return ""
+    found.save(job.path(HAND_EYE))
+    return f"; hand and eye, {_told(found)}"
 
 
 def _heard(job: Job) -> Mapping[str, Prior]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -83,8 +84,10 @@ def _motions(job: Job, robot: Robot, names: Sequence[str]) -> list[Motion]:
     left = job.settings.seconds
     for name in names:
         for motion in get(name, body).adapted(body).motions:
+            if motion in found or not _possible(motion, robot):
+                continue
             left -= _seconds(motion)
-            if left >= 0 and motion not in found:
+            if left >= 0:
                 found.append(motion)
     if not found:
         raise TrueupError(
@@ -92,6 +95,12 @@ def _motions(job: Job, robot: Robot, names: Sequence[str]) -> list[Motion]:
             fix="Allow more seconds.",
         )
     return found
+
+
+def _possible(motion: Motion, robot: Robot) -> bool:
+    """Whether the robot sees the thing that a motion is about."""
+    seen = {feature.name for feature in robot.interface.observations}
+    return not motion.needs or f"{motion.needs}_position" in seen
 
 
 def _seconds(motion: Motion) -> float:
@@ -109,20 +118,33 @@ def _left(motions: Sequence[Motion], folder: Path) -> list[Motion]:
 
 
 def _play(job: Job, robot: Robot, motions: Sequence[Motion], folder: Path) -> None:
+    """Free motions in one go; then probes one by one, of which any may fail for itself."""
+    free = [motion for motion in motions if not motion.needs]
+    probes = [motion for motion in motions if motion.needs]
     if not motions:
         return
+    generator = np.random.default_rng([job.settings.seed, 8])
+    seeds = seeds_from(generator, robot.n * (1 + len(probes))).reshape(-1, robot.n)
     with Writer(folder, robot_type=robot.kind) as writer, Keyboard(job.say) as keys:
-        recording = Recorder(
+        recorder = Recorder(
             robot=robot,
             world=job.world,
             writer=writer,
             control=keys,
             arm=job.arm,
-            seeds=seeds_from(np.random.default_rng([job.settings.seed, 8]), robot.n),
+            seeds=seeds[0],
             on_progress=lambda now: job.tell(f"{now.motion}: {now.time_s:.0f} s"),
-        ).record(list(motions))
-    if recording.ended:
+        )
+        ended = recorder.record(free).ended if free else ""
+        for start, probe in zip(seeds[1:], () if ended else probes, strict=False):
+            try:
+                ended = replace(recorder, seeds=start).record([probe]).ended
+            except TrueupError as error:  # a thing out of reach, or seen where it is not
+                job.say(f"The probe {probe.title!r} was left out: {error.what}")
+            if ended:
+                break
+    if ended:
         raise TrueupError(
-            f"The recording ended early: {recording.ended}.",
+            f"The recording ended early: {ended}.",
             fix="Run the same command again; on a real robot, what was recorded is kept.",
         )

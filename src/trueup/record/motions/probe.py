@@ -66,7 +66,8 @@ class Course:
         hand: What is led.
         thing: (n, 3) where the thing stands.
         across: (n, 3) along which of its faces the jaw opens.
-        away: (n, 3) level, from the robot's foot to the thing.
+        foot: (3,) where the robot's first joint stands.
+        away: (n, 3) level, from there to the thing.
         half: (3,) half its size along its own axes.
         opened: The gripper's angle when open.
         shut: The gripper's angle when closed on nothing.
@@ -80,8 +81,8 @@ class Course:
         self.hand = Hand(situation.world, body, self._n)
         self.thing = pose[:, :3]
         self.half = half_size(situation.world.model, name)
-        foot = _foot(situation.world.model, body.joints[0])
-        self.away = self.thing * [1.0, 1.0, 0.0] - foot * [1.0, 1.0, 0.0]
+        self.foot = _foot(situation.world.model, body.joints[0])
+        self.away = self.thing * [1.0, 1.0, 0.0] - self.foot * [1.0, 1.0, 0.0]
         self.away /= np.linalg.norm(self.away, axis=1, keepdims=True)
         self.across = sideways(pose[:, 3:], self.away[:, :2])
         low, high = body.low[self.hand.grip], body.high[self.hand.grip]
@@ -122,7 +123,15 @@ class Course:
                 poses[k][:, self.hand.grip] = first + (k / count) * (grip - first)
         self._follow(name, poses, seconds, until, relative)
 
-    def turn(self, name: str, joint: str, angle_rad: float, *, seconds: float, until: Rule) -> None:
+    def turn(
+        self,
+        name: str,
+        joint: str,
+        angle_rad: float,
+        *,
+        seconds: float,
+        until: Rule | None = None,
+    ) -> None:
         """Turn one joint by an angle, as far as its limits let it."""
         body = self._situation.body
         (column,) = body.columns((joint,))

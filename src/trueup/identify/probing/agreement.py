@@ -1,0 +1,196 @@
+"""How far hand and eye disagree about held things, and the numbers that make them agree best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from trueup.identify.estimate import Estimate, Misfit
+from trueup.identify.probing.grasps import Grasp, Seen
+from trueup.space import JointNormal, Parameter
+from trueup.worlds import World
+from trueup.worlds.kinematics import ForwardKinematics
+
+SITE = "tcp"
+LATE, _READ_LATE = "visual/tracker/delay", "latency/encoder_delay"
+TABLE = tuple(f"environment/table/{name}" for name in ("height", "tilt_x", "tilt_y"))
+_HOLD_M = np.array([0.002, 0.006, 0.006])  # a thing's middle from the tcp: across, along, deep
+_PLACE_M, _TURN_RAD, _REST_M = 0.0015, 0.015, 0.0005  # what a hold does not repeat better than
+_MEMORY_S = 0.4  # readings nearer than this err together
+_FAR = 3.0  # of what it may be off: a reading this far off counts less, more so further away
+_ROUNDS, _SETTLED, _STEP = 15, 1e-4, 1e-3
+
+
+def scaled(p: Parameter, value: float) -> float:
+    """A value as its parameter's scale has it."""
+    return float(np.log(value)) if p.scale == "log" else float(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Apart:
+    """What a fit leaves of some holds.
+
+    Attributes:
+        place: (k, 3) m, by which eye and hand disagree.
+        turn: (k, 3) rad, the same of the orientation.
+        hold: (g, 3) m, of each hold: where the thing lay beside where holds lie.
+        rest: (g,) m, of each hold: how high the thing stood above where the table is.
+        weight: (k,) of each row, so that neighbours do not count as news.
+    """
+
+    place: np.ndarray
+    turn: np.ndarray
+    hold: np.ndarray
+    rest: np.ndarray
+    weight: np.ndarray
+
+
+class Agreement:
+    """Holds as numbers that are small where hand and eye agree."""
+
+    def __init__(
+        self,
+        world: World,
+        seen: Seen,
+        grasps: Sequence[Grasp],
+        belief: JointNormal,
+        arm: Estimate | None,
+    ) -> None:
+        self.space, self.belief, self.names = world.catalogue, belief, belief.names
+        self._seen, self._grasps = seen, grasps
+        self._joints = world.commands
+        self._hand = ForwardKinematics(world.model, SITE, world.commands)
+        self._table = world.model.body("table").pos.copy() if TABLE[0] in self.names else None
+        self._lag_s = 0.0 if arm is None else float(arm.point.get(_READ_LATE, 0.0))
+        self._whiten = np.linalg.inv(np.linalg.cholesky(belief.covariance))
+
+    def solved(self) -> tuple[np.ndarray, np.ndarray]:
+        """The best numbers, and their covariance: Gauss-Newton that trusts far readings less."""
+        low, high = self._bounds()
+        spread = np.sqrt(np.diag(self.belief.covariance))
+        x = np.clip(self.belief.mean, low, high)
+        before, precision = np.inf, np.eye(len(x))
+        for _ in range(_ROUNDS):
+            data, believed, weight = self._residual(x)
+            slope = self._slope(x, spread, data) * weight[:, None]
+            prior = self._whiten * spread
+            precision = slope.T @ slope + prior.T @ prior
+            pull = slope.T @ (weight * data) + prior.T @ believed
+            x = np.clip(x - spread * np.linalg.solve(precision, pull), low, high)
+            now = float(((weight * data) ** 2).sum() + (believed**2).sum())
+            if abs(before - now) < _SETTLED * max(now, 1.0):
+                break
+            before = now
+        covariance = np.linalg.inv(precision) * np.outer(spread, spread)
+        return x, 0.5 * (covariance + covariance.T)
+
+    def _slope(self, x: np.ndarray, spread: np.ndarray, here: np.ndarray) -> np.ndarray:
+        """(rows, d) change of each reading for a change by each number's prior spread."""
+        columns = []
+        for i in range(len(x)):
+            moved = x.copy()
+            moved[i] += _STEP * spread[i]
+            columns.append((self._residual(moved)[0] - here) / _STEP)
+        return np.stack(columns, axis=1)
+
+    def misfit(self, x: np.ndarray, grasps: Sequence[Grasp]) -> Misfit:
+        """How far hand and eye lie apart in some holds, before and after."""
+        found = [self._sizes(at, grasps) for at in (self._nominal(), x)]
+        return Misfit(episodes=len(grasps), before=found[0], after=found[1])
+
+    def _sizes(self, x: np.ndarray, grasps: Sequence[Grasp]) -> Mapping[str, float]:
+        apart = self._apart(x, grasps)
+        sizes = {self._seen.position: float(np.sqrt((apart.place**2).mean()))}
+        if len(apart.turn):
+            sizes[self._seen.orientation] = float(np.sqrt((apart.turn**2).mean()))
+        return sizes
+
+    def _nominal(self) -> np.ndarray:
+        return np.array([scaled(self.space[n], self.space[n].nominal) for n in self.names])
+
+    def _bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        ends = [(scaled(p, p.low), scaled(p, p.high)) for p in self.space.select(*self.names)]
+        low, high = np.array(ends).T
+        slack = 1e-9 * (high - low)
+        return low - slack, high + slack
+
+    def _residual(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Readings and beliefs in units of what they may be off, and how far readings count."""
+        apart = self._apart(x, self._grasps)
+        weight = apart.weight[:, None]
+        turned = apart.turn * weight[: len(apart.turn)] / _TURN_RAD
+        data = np.concatenate(
+            [
+                (apart.place * weight / _PLACE_M).ravel(),
+                turned.ravel(),
+                (apart.hold / _HOLD_M).ravel(),
+                apart.rest / _REST_M,
+            ]
+        )
+        trust = (1.0 + data**2 / _FAR**2) ** -0.5
+        return data, self._whiten @ (x - self.belief.mean), trust
+
+    def _apart(self, x: np.ndarray, grasps: Sequence[Grasp]) -> _Apart:
+        p = dict(zip(self.names, x, strict=True))
+        parts = [self._of(p, grasp) for grasp in grasps]
+        return _Apart(
+            place=np.concatenate([part.place for part in parts]),
+            turn=np.concatenate([part.turn for part in parts]),
+            hold=np.concatenate([part.hold for part in parts]),
+            rest=np.concatenate([part.rest for part in parts]),
+            weight=np.concatenate([part.weight for part in parts]),
+        )
+
+    def _of(self, p: Mapping[str, float], grasp: Grasp) -> _Apart:
+        """One hold; the hold itself is whatever suits it best."""
+        late_s = p.get(LATE, 0.0) - self._lag_s
+        q = grasp.read(late_s) - np.array(
+            [
+                p.get(f"actuation/{j}/zero_offset", 0.0) + p.get(f"sensing/{j}/bias", 0.0)
+                for j in self._joints
+            ]
+        )
+        frame = np.stack([self._hand.into_site(q, np.tile(e, (len(q), 1))) for e in np.eye(3)], 1)
+        turn = _three(p, "visual/camera/turn_{}")
+        place = self._unseen(p, turn, grasp.place)
+        inside = np.einsum("kji,kj->ki", frame, place - self._hand(q))
+        lies = np.median(inside, axis=0)
+        marker, twist = _three(p, "visual/tracker/bias_{}"), np.zeros((0, 3))
+        if grasp.turn.shape[1]:
+            seen = Rotation.from_rotvec(-turn) * Rotation.from_quat(grasp.turn[:, [1, 2, 3, 0]])
+            inner = Rotation.from_matrix(frame).inv() * seen
+            twist = (inner.mean().inv() * inner).as_rotvec()
+            marker = inner.mean().apply(marker)
+        span = max(grasp.time_s[-1] - grasp.time_s[0], _MEMORY_S)
+        news = min(1.0, span / _MEMORY_S / len(q))
+        return _Apart(
+            place=inside - lies,
+            turn=twist,
+            hold=(lies - marker)[None],
+            rest=self._stood(p, turn, grasp)[None],
+            weight=np.full(len(q), np.sqrt(news)),
+        )
+
+    def _unseen(self, p: Mapping[str, float], turn: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """Where a marker is, from where a camera that is off sees it."""
+        x, y, z = turn
+        off = np.eye(3) + np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        moved = place - _three(p, "visual/camera/shift_{}") - self._seen.camera
+        return np.linalg.solve(off, moved.T).T + self._seen.camera
+
+    def _stood(self, p: Mapping[str, float], turn: np.ndarray, grasp: Grasp) -> np.ndarray:
+        """How much higher the thing stood than the table has it."""
+        if self._table is None:
+            return np.zeros(())
+        x, y, z = self._unseen(p, turn, grasp.rest[None])[0]
+        dx, dy = x - self._table[0], y - self._table[1]
+        top = self._table[2] + p[TABLE[0]] + p[TABLE[1]] * dy - p[TABLE[2]] * dx
+        half = 0.5 * np.exp(p[f"object/{self._seen.body}/size_z"])
+        return np.asarray(z - p.get("visual/tracker/bias_z", 0.0) - top - half)
+
+
+def _three(p: Mapping[str, float], pattern: str) -> np.ndarray:
+    return np.array([p.get(pattern.format(axis), 0.0) for axis in "xyz"])

@@ -1,0 +1,81 @@
+"""Zeros and camera are found again from a thing that was carried, and what is not told is said."""
+
+import json
+
+import numpy as np
+import pytest
+
+from trueup.errors import TrueupError
+from trueup.hardware import open_robot
+from trueup.identify.probing import identify_hand_eye
+from trueup.identify.probing.grasps import grasps_in, seen_in
+from trueup.record import Carry, Tilt, record
+from trueup.worlds import get
+
+WORLD = get("so101/lift")
+ZEROS = {
+    "actuation/shoulder_lift/zero_offset": 0.06,
+    "actuation/elbow_flex/zero_offset": -0.05,
+    "actuation/wrist_flex/zero_offset": 0.04,
+}
+SEEN = {"visual/tracker/noise": 0.001, "visual/tracker/delay": 0.06}
+
+
+def carried(folder, values, cells=2, probe=None):
+    file = folder / "reality.json"
+    file.write_text(json.dumps({"trueup_reality": 1, "story": "Off.", "values": values}))
+    with open_robot(f"rehearsal:{file}@so101/lift", cells=cells, threads=1) as robot:
+        return record(robot, probe or Carry(), world=WORLD, seeds=np.arange(cells)).episodes
+
+
+@pytest.fixture(scope="module")
+def off(tmp_path_factory):
+    return carried(tmp_path_factory.mktemp("off"), {**ZEROS, **SEEN}, cells=3)
+
+
+def test_zeros_are_found_again_with_what_they_cost_in_the_hand(off):
+    found = identify_hand_eye(WORLD, off)
+    by_name = {finding.name: finding for finding in found.findings}
+    total = {j: by_name[f"actuation/{j}/zero_offset"].value for j in ("elbow_flex", "wrist_flex")}
+    assert found.point["actuation/shoulder_lift/zero_offset"] == pytest.approx(0.06, abs=0.03)
+    assert total["elbow_flex"] == pytest.approx(-0.05, abs=0.03)
+    assert found.point["visual/tracker/delay"] == pytest.approx(0.06, abs=0.01)
+    before, after = (found.held.before["cube_position"], found.held.after["cube_position"])
+    assert after < 0.7 * before
+
+
+def test_the_truth_lies_within_what_is_believed(off):
+    found = identify_hand_eye(WORLD, off)
+    truth = {**dict(WORLD.catalogue.nominal()), **ZEROS, "visual/tracker/delay": 0.06}
+    scaled = [WORLD.catalogue[n].scale == "log" for n in found.belief.names]
+    at = np.array([truth[n] for n in found.belief.names])
+    at = np.where(scaled, np.log(np.maximum(at, 1e-9)), at)
+    z = (at - found.belief.mean) / np.sqrt(np.diag(found.belief.covariance))
+    assert np.abs(z).max() < 3.5
+
+
+def test_a_thing_that_is_raised_is_held_and_one_that_stands_is_not(off):
+    seen = seen_in(WORLD)
+    grasps = grasps_in(seen, off)
+    assert len(grasps) >= 3
+    for grasp in grasps:
+        assert (grasp.place[:, 2] > grasp.rest[2] + 0.015).all()
+        assert len(grasp.turn) == len(grasp.place) == len(grasp.time_s)
+
+
+def test_an_arm_that_is_as_drawn_is_left_alone(tmp_path):
+    found = identify_hand_eye(WORLD, carried(tmp_path, {"visual/tracker/noise": 0.001}))
+    for finding in found.findings:
+        assert finding.low <= finding.before <= finding.high, finding.name
+
+
+def test_without_a_hold_it_says_what_to_record(tmp_path):
+    far = {"visual/tracker/bias_x": 0.03, "visual/camera/shift_y": 0.04}
+    episodes = carried(tmp_path, far, cells=1, probe=Tilt())
+    with pytest.raises(TrueupError, match="record --motion carry"):
+        identify_hand_eye(WORLD, episodes)
+
+
+def test_a_world_without_a_camera_is_refused():
+    with pytest.raises(TrueupError, match="no camera follows a thing"):
+        seen_in(get("so101/arm"))
