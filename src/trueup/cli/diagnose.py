@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -17,16 +17,14 @@ from trueup.cli.options import Count, File, Machine, OneWorld
 from trueup.diagnose import (
     Bank,
     Case,
-    Departure,
     GapReport,
     Share,
     Size,
-    Trials,
     built,
     diagnose,
     judged,
 )
-from trueup.diagnose.failures import analysed
+from trueup.diagnose.hearing import departures_of, doubts_of, evidence_of, with_failures
 from trueup.episodes import Dataset
 from trueup.errors import TrueupError
 from trueup.evaluate import check_fit, piloted
@@ -34,7 +32,6 @@ from trueup.identify import Estimate
 from trueup.policies import Policy
 from trueup.worlds import World, get
 
-_PROBED = ("contact", "object")
 _BANKS = Path("out/diagnose")
 
 
@@ -87,15 +84,15 @@ class Diagnose(Machine):
                 trials=trials,
                 bank=self._bank(world, policy),
                 beliefs=tuple(estimates),
-                evidence=_evidence(estimates),
-                departures=_departures(estimates, world),
-                doubts=_doubts(estimates),
+                evidence=evidence_of(estimates),
+                departures=departures_of(estimates, world),
+                doubts=doubts_of(estimates),
             ),
             seed=self.seed,
             threads=self.threads,
             on_progress=self._tell,
         )
-        report = _with_failures(report, world, trials)
+        report = with_failures(report, world, trials)
         if self.out:
             report.save(self.out / "gaps.json")
         if self.json:
@@ -148,45 +145,6 @@ def _home(policy: Policy) -> World:
 
 def _mark(policy: Policy) -> str:
     return str(policy.provenance.files.get("policy.onnx", {}).get("sha256", ""))
-
-
-def _evidence(estimates: list[Estimate]) -> tuple[str, ...]:
-    names = [finding.name for estimate in estimates for finding in estimate.findings]
-    probed = any(name.split("/")[0] in _PROBED for name in names)
-    free = any(name.split("/")[0] not in _PROBED for name in names)
-    return ("trials", *(["recordings"] if free else []), *(["probes"] if probed else []))
-
-
-def _doubts(estimates: list[Estimate]) -> tuple[str, ...]:
-    """What the identification could not explain."""
-    checks = [estimate.check for estimate in estimates if estimate.check is not None]
-    return tuple(check.sentences[0] for check in checks if not check.inside)
-
-
-def _departures(estimates: list[Estimate], world: World) -> tuple[Departure, ...]:
-    found = [
-        Departure(
-            name=f.name,
-            unit=f.unit,
-            nominal=f.before,
-            value=f.value,
-            low=f.low,
-            high=f.high,
-            left=f.left,
-        )
-        for estimate in estimates
-        for f in estimate.findings
-        if f.name in world.catalogue
-    ]
-    return tuple(sorted(found, key=lambda departure: departure.left))
-
-
-def _with_failures(report: GapReport, world: World, trials: Trials) -> GapReport:
-    """The report, with where its failures happened, where the trials' signals tell."""
-    try:
-        return replace(report, failures=analysed(world, trials.episodes).to_json())
-    except TrueupError as error:
-        return replace(report, notes=(*report.notes, f"No failure analysis: {error.what}"))
 
 
 def _print(report: GapReport, out: Path | None) -> None:

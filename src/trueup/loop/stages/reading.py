@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import numpy as np
 
-from trueup.diagnose import Bank, Case, Departure, GapReport, Trials, built, diagnose, judged
-from trueup.diagnose.failures import analysed
+from trueup.diagnose import Bank, Case, GapReport, built, diagnose, judged
+from trueup.diagnose.hearing import departures_of, doubts_of, evidence_of, with_failures
 from trueup.episodes import Dataset
-from trueup.errors import TrueupError
 from trueup.evaluate import piloted
 from trueup.files import whole
 from trueup.identify import Estimate
@@ -20,10 +19,8 @@ from trueup.loop.estimates import estimates
 from trueup.loop.job import Job
 from trueup.policies import Policy
 from trueup.versions import versions
-from trueup.worlds import World
 
 BANK = "diagnose/bank.npz"
-_PROBED = ("contact", "object")
 
 
 def bank(job: Job) -> str:
@@ -79,43 +76,12 @@ def _diagnosed(job: Job, known: tuple[Estimate, ...]) -> GapReport:
         trials=trials,
         bank=Bank.load(job.path(BANK)),
         beliefs=known,
-        evidence=_evidence(known),
-        departures=_departures(known, world),
+        evidence=evidence_of(known),
+        departures=departures_of(known, world),
+        doubts=doubts_of(known),
     )
     report = diagnose(case, seed=job.settings.seed, threads=job.threads, on_progress=job.tell)
-    return _with_failures(report, world, trials)
-
-
-def _evidence(known: tuple[Estimate, ...]) -> tuple[str, ...]:
-    names = [finding.name for estimate in known for finding in estimate.findings]
-    probed = any(name.split("/")[0] in _PROBED for name in names)
-    free = any(name.split("/")[0] not in _PROBED for name in names)
-    return ("trials", *(["recordings"] if free else []), *(["probes"] if probed else []))
-
-
-def _departures(known: tuple[Estimate, ...], world: World) -> tuple[Departure, ...]:
-    found = [
-        Departure(
-            name=f.name,
-            unit=f.unit,
-            nominal=f.before,
-            value=f.value,
-            low=f.low,
-            high=f.high,
-            left=f.left,
-        )
-        for estimate in known
-        for f in estimate.findings
-        if f.name in world.catalogue
-    ]
-    return tuple(sorted(found, key=lambda departure: departure.left))
-
-
-def _with_failures(report: GapReport, world: World, trials: Trials) -> GapReport:
-    try:
-        return replace(report, failures=analysed(world, trials.episodes).to_json())
-    except TrueupError as error:
-        return replace(report, notes=(*report.notes, f"No failure analysis: {error.what}"))
+    return with_failures(report, world, trials)
 
 
 def _blamed(report: GapReport) -> str:

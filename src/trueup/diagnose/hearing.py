@@ -1,0 +1,64 @@
+"""What recordings add to trials: how deep the evidence goes, what departs, what stays in doubt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from trueup.diagnose.failures import analysed
+from trueup.diagnose.gap_report import Departure, GapReport
+from trueup.diagnose.trialed import Trials
+from trueup.errors import TrueupError
+from trueup.worlds import World
+
+_PROBED = ("contact", "object")
+
+
+class Told(Protocol):
+    """What identification returns, as far as a gap report quotes it."""
+
+    @property
+    def findings(self) -> Sequence[Any]: ...
+    @property
+    def check(self) -> Any: ...
+
+
+def evidence_of(told: Sequence[Told]) -> tuple[str, ...]:
+    """Trials, and which kinds of recordings beside them."""
+    gaps = {finding.name.split("/")[0] for one in told for finding in one.findings}
+    free, probed = gaps - set(_PROBED), gaps & set(_PROBED)
+    return ("trials", *(["recordings"] if free else []), *(["probes"] if probed else []))
+
+
+def doubts_of(told: Sequence[Told]) -> tuple[str, ...]:
+    """What the identification could not explain."""
+    checks = [one.check for one in told if one.check is not None]
+    return tuple(check.sentences[0] for check in checks if not check.inside)
+
+
+def departures_of(told: Sequence[Told], world: World) -> tuple[Departure, ...]:
+    """Every parameter of the world that was fitted, the surest first; the last finding counts."""
+    found = {
+        f.name: Departure(
+            name=f.name,
+            unit=f.unit,
+            nominal=f.before,
+            value=f.value,
+            low=f.low,
+            high=f.high,
+            left=f.left,
+        )
+        for one in told
+        for f in one.findings
+        if f.name in world.catalogue
+    }
+    return tuple(sorted(found.values(), key=lambda departure: departure.left))
+
+
+def with_failures(report: GapReport, world: World, trials: Trials) -> GapReport:
+    """The report, with where its failures happened, where the trials' signals tell."""
+    try:
+        return replace(report, failures=analysed(world, trials.episodes).to_json())
+    except TrueupError as error:
+        return replace(report, notes=(*report.notes, f"No failure analysis: {error.what}"))
