@@ -151,6 +151,27 @@ def test_shapley_values_add_up_exactly_and_nothing_costs_nothing():
     assert all(cost.value == 0 and cost.spread == 0 for cost in none.shares.values())
 
 
+def test_with_many_gaps_shares_still_add_up_and_the_costly_one_leads():
+    names = (
+        "actuation/supply_voltage",
+        "visual/camera/shift_x",
+        "latency/action_jitter",
+        "sensing/encoder/noise",
+        "environment/table/height",
+        "object/cube/mass",
+    )
+    space = WORLD.catalogue.select(*names)
+    pinned = {p.name: p.nominal for p in space} | {"visual/camera/shift_x": 0.04}
+    found = attributed(
+        WORLD, begin, space.pinned(pinned), np.random.default_rng(0), draws=4, episodes=4
+    )
+    assert set(found.gaps) == set(found.shares) == {name.split("/")[0] for name in names}
+    total = sum(cost.value for cost in found.shares.values())
+    assert total == pytest.approx(found.nominal.mean() - found.identified.mean())
+    assert max(found.shares, key=lambda gap: found.shares[gap].value) == "visual"
+    assert found.shares["sensing"].value == pytest.approx(0.0)
+
+
 def test_a_signature_does_not_see_the_order_of_trials():
     traces = played(SHIFT)
     mixed = traces.some(np.random.default_rng(0).permutation(10))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -14,6 +16,8 @@ from trueup.streams import seeds_from
 from trueup.worlds import World
 
 _DRAWS, _EPISODES = 24, 12  # points of the posterior, and episodes at each
+_MOST = 3  # gaps that are told apart, beside the others together
+_LOOK = 0.3  # of the points: enough to see which gaps cost something
 _SURE = 1.645  # standard deviations to either side of a 90 % interval
 
 
@@ -78,8 +82,9 @@ def attributed(
 ) -> Attribution:
     """Play a policy in worlds between the nominal and the identified one, and share out the loss.
 
-    Every set of gaps is tried on the same episodes, each at a point drawn from the belief; with
-    more than four gaps, sets along random orders only.
+    Every set of gaps is tried on the same episodes, each at a point drawn from the belief. With
+    many gaps, a first look at some of the episodes finds those that cost something; the others are
+    taken together as one, whose share is split between them as that first look has it.
 
     Args:
         world: Where.
@@ -95,16 +100,58 @@ def attributed(
     seeds = seeds_from(generator, draws * episodes)
     rows = np.repeat(np.arange(draws), episodes)
     table = _Table(world, begin, belief, points.values[rows], seeds, gaps, threads)
-    if len(gaps) <= 4:
-        orders = None
-        needed = [frozenset(c) for k in range(len(gaps) + 1) for c in combinations(gaps, k)]
-    else:
-        orders = [generator.permutation(gaps).tolist() for _ in range(2 * len(gaps))]
-        prefixes = (frozenset(order[:k]) for order in orders for k in range(len(gaps) + 1))
-        single = (frozenset([gap]) for gap in gaps)
-        needed = list(dict.fromkeys([*prefixes, *single]))
-    won = table.played(needed)
-    return _shared(gaps, won, orders, episodes)
+    if len(gaps) <= _MOST + 1:
+        won = table.played(_sets([(gap,) for gap in gaps]))
+        return _shared(gaps, won, episodes)
+    some = max(2, math.ceil(draws * _LOOK)) * episodes
+    return _grouped(gaps, table, table.first(min(some, len(seeds))), episodes)
+
+
+def _sets(players: Sequence[tuple[str, ...]]) -> list[frozenset[str]]:
+    """Every union of some players, each of which is a few gaps."""
+    return [
+        frozenset(gap for player in some for gap in player)
+        for k in range(len(players) + 1)
+        for some in combinations(players, k)
+    ]
+
+
+def _grouped(gaps: tuple[str, ...], table: _Table, look: _Table, episodes: int) -> Attribution:
+    """The gaps that cost something each by itself, the others as one."""
+    whole = frozenset(gaps)
+    first = look.played([frozenset(), whole, *map(_only, gaps), *(whole - {g} for g in gaps)])
+    alone = {g: first[frozenset()] - first[_only(g)] for g in gaps}
+    last = {g: first[whole - {g}] - first[whole] for g in gaps}
+    rough = {g: float(0.5 * (alone[g] + last[g]).mean()) for g in gaps}
+    told = sorted(gaps, key=lambda g: -max(abs(alone[g].mean()), abs(last[g].mean())))[:_MOST]
+    others = tuple(g for g in gaps if g not in told)
+    together = "+".join(others)
+    won = table.played(_sets([*((g,) for g in told), others]))
+    named = {_named(some, others, together): each for some, each in won.items()}
+    found = _shared((*told, together), named, episodes)
+    split = _split(found.shares[together], others, rough)
+    return replace(
+        found,
+        gaps=gaps,
+        shares={g: split.get(g) or found.shares[g] for g in gaps},
+        alone={g: found.alone.get(g) or _cost(alone[g], episodes) for g in gaps},
+        pairs={pair: cost for pair, cost in found.pairs.items() if together not in pair},
+    )
+
+
+def _only(gap: str) -> frozenset[str]:
+    return frozenset([gap])
+
+
+def _named(some: frozenset[str], others: tuple[str, ...], together: str) -> frozenset[str]:
+    return some if not some & set(others) else frozenset([*(some - set(others)), together])
+
+
+def _split(share: Cost, others: Sequence[str], rough: Mapping[str, float]) -> dict[str, Cost]:
+    """One share between several gaps: what each seemed to cost, the remainder evenly."""
+    rest = (share.value - sum(rough[g] for g in others)) / len(others)
+    spread = share.spread / math.sqrt(len(others))
+    return {g: Cost(value=float(rough[g] + rest), spread=spread) for g in others}
 
 
 class _Table:
@@ -126,6 +173,12 @@ class _Table:
         self.of = np.array([gaps.index(p.gap.value) for p in belief])
         self.gaps = gaps
 
+    def first(self, count: int) -> _Table:
+        """The same on the first so many episodes."""
+        part = copy(self)
+        part.values, part.seeds = self.values[:count], self.seeds[:count]
+        return part
+
     def played(self, sets: Sequence[frozenset[str]]) -> dict[frozenset[str], np.ndarray]:
         rows = []
         for members in sets:
@@ -144,11 +197,10 @@ class _Table:
 def _shared(
     gaps: tuple[str, ...],
     won: dict[frozenset[str], np.ndarray],
-    orders: list[list[str]] | None,
     episodes: int,
 ) -> Attribution:
     none, full = won[frozenset()], won[frozenset(gaps)]
-    orders = orders or _all_orders(gaps)
+    orders = _all_orders(gaps)
     shares = {gap: np.zeros_like(none) for gap in gaps}
     for order in orders:
         for k, gap in enumerate(order):
