@@ -121,7 +121,7 @@ class TestCompiled:
 
     def test_its_advice_on_a_collision_helps(self):
         world = Pendulum(damping(), damping(name="drag"))
-        Compiled(world, world.space.without("*/drag"))
+        assert Compiled(world, world.space.without("*/drag")).fields == ("dof_damping",)
 
     def test_refuses_a_field_that_cannot_differ(self):
         class Wrong(Effect):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import torch
 
 from trueup.diagnose.bank import Bank
 from trueup.diagnose.planted import GAPS
 
-_EPOCHS, _BATCH, _HIDDEN = 70, 128, 128
 _FOLDS = 4
 _LEAST = 0.05  # of success: worlds that lose less have no cause to learn from
 _NEIGHBOURS = 80
@@ -61,11 +60,13 @@ class Reader:
         weight = np.minimum(self._loss / 0.3, 1.0)
         fold = np.arange(len(rows)) % _FOLDS
         self._judged = np.zeros_like(y)
-        self._nets: list[torch.nn.Module] = []
+        from trueup.diagnose.splitter import fitted, read  # with torch, which takes seconds
+
+        self._nets: list[Any] = []
         for k in range(_FOLDS):
             seen = fold != k
-            net = _fitted(x[seen], y[seen], weight[seen], self._known, seed=seed + k)
-            self._judged[~seen] = _read(net, x[~seen])
+            net = fitted(x[seen], y[seen], weight[seen], self._known, seed=seed + k)
+            self._judged[~seen] = read(net, x[~seen])
             self._nets.append(net)
 
     def read(self, values: np.ndarray, loss: float, alone: Mapping[str, float]) -> Answer:
@@ -76,11 +77,13 @@ class Reader:
             loss: What was lost, as a share of 1.
             alone: What each known gap costs by itself, as recordings say.
         """
+        from trueup.diagnose.splitter import read
+
         told = np.zeros((1, len(GAPS)))
         for gap, cost in alone.items():
             told[0, GAPS.index(gap)] = cost
         x = self._inputs(values[None], told, np.array([loss]))
-        parts = np.mean([_read(net, x)[0] for net in self._nets], axis=0)
+        parts = np.mean([read(net, x)[0] for net in self._nets], axis=0)
         low, high = np.array([self._interval(g, parts) for g in range(len(GAPS))]).T
         return Answer(parts=parts, low=low, high=high)
 
@@ -118,66 +121,3 @@ def _scales(raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _proportions(shares: np.ndarray) -> np.ndarray:
     positive = np.maximum(shares, 0.0)
     return positive / (positive.sum(axis=1, keepdims=True) + 1e-9)
-
-
-class _Splitter(torch.nn.Module):
-    """Splits a loss up by marks; what recordings tell of a gap counts for and against it directly.
-
-    Args:
-        marks: How many.
-        known: The gaps that recordings tell of.
-    """
-
-    def __init__(self, marks: int, known: Sequence[int]) -> None:
-        super().__init__()
-        self.marks = marks
-        self.body = torch.nn.Sequential(
-            torch.nn.Dropout(0.2),
-            torch.nn.Linear(marks, _HIDDEN),
-            torch.nn.SiLU(),
-            torch.nn.Dropout(0.3),
-            torch.nn.Linear(_HIDDEN, _HIDDEN),
-            torch.nn.SiLU(),
-            torch.nn.Dropout(0.3),
-            torch.nn.Linear(_HIDDEN, len(GAPS)),
-        )
-        weight = torch.zeros(len(GAPS), 2 * len(known))
-        for k, gap in enumerate(known):
-            weight[gap, k] = 3.0
-        self.told = torch.nn.Parameter(weight)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        told = x[:, self.marks :]
-        small = torch.exp(-told.clamp(min=0.0) / 0.1)  # as good as nothing
-        return self.body(x[:, : self.marks]) + torch.cat([told, small], dim=1) @ self.told.T
-
-
-def _fitted(
-    x: np.ndarray, y: np.ndarray, weight: np.ndarray, known: Sequence[int], *, seed: int
-) -> torch.nn.Module:
-    """A small network that splits the loss up like y."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        net = _Splitter(x.shape[1] - len(known), known)
-        xt, yt, wt = (torch.tensor(a, dtype=torch.float32) for a in (x, y, weight))
-        _learn(net, xt, yt, wt)
-    return net.eval()
-
-
-def _learn(net: torch.nn.Module, x: torch.Tensor, y: torch.Tensor, weight: torch.Tensor) -> None:
-    turns = -(-len(x) // _BATCH)
-    optimizer = torch.optim.AdamW(net.parameters(), 2e-3, weight_decay=1e-2)
-    pace = torch.optim.lr_scheduler.OneCycleLR(optimizer, 4e-3, total_steps=_EPOCHS * turns)
-    for _ in range(_EPOCHS):
-        for rows in torch.randperm(len(x)).split(_BATCH):
-            logits = torch.log_softmax(net(x[rows]), dim=1)
-            loss = -(weight[rows, None] * y[rows] * logits).sum(dim=1).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            pace.step()
-
-
-def _read(net: torch.nn.Module, x: np.ndarray) -> np.ndarray:
-    with torch.no_grad():
-        return torch.softmax(net(torch.tensor(x, dtype=torch.float32)), dim=1).numpy()
