@@ -1,5 +1,5 @@
-# What `make run` shows: the shortest way to see the product work.
-DEMO = trueup demo --out out/demo
+# What `make run` does: the whole loop against a rehearsal robot.
+LOOP = trueup run --out out/run
 
 # The first of these that is Python 3.11 or newer makes .venv; `make PYTHON=...` names another.
 PYTHONS = $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
@@ -8,14 +8,14 @@ BIN = .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PIP_NO_INPUT = 1
 
-.PHONY: help run test test-lerobot check bench clean system
+.PHONY: help run test test-lerobot check bench docs clean system
 .NOTPARALLEL:
 
 help:  ## print this list (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
 
-run: .venv/installed-run  ## install trueup in .venv and run the demo: it needs no robot and no GPU
-	$(BIN)/$(DEMO)
+run: .venv/installed-run  ## install trueup in .venv and go round the loop once: it needs no robot and no GPU
+	$(BIN)/$(LOOP)
 
 test: system check  ## install what drawing and a browser need from the system, then `make check` (what CI runs)
 
@@ -30,6 +30,9 @@ test-lerobot: .venv-lerobot/installed  ## what needs the real LeRobot, in .venv-
 
 bench: .venv/installed-bench  ## measure speed, beside the peer packages, and print a table
 	$(BIN)/python -m benchmarks $(BENCH)
+
+docs: run  ## go round the loop, and draw the pictures of the tutorial from it
+	$(BIN)/python tools/tutorial_pictures.py out/run docs
 
 clean:  ## remove .venv and caches; run folders in out/ stay
 	rm -rf .venv .venv-lerobot build dist .pytest_cache .ruff_cache .hypothesis

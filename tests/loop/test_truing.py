@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests.loop.found import estimate, report
 from trueup.loop import trued_up
 from trueup.loop.truing import blamed
-from trueup.space import Fixed, LogUniform, Space, Uniform
+from trueup.space import Fixed, JointNormal, LogUniform, Space, Uniform
 from trueup.worlds import get
 
 LIFT = get("so101/lift")
@@ -34,6 +36,19 @@ def test_what_was_identified_is_drawn_from_its_posterior():
     drawn = space.sample(np.random.default_rng(0), 4000).column(DELAY)
     assert drawn.mean() == pytest.approx(0.08, abs=0.001)
     assert 0.002 <= drawn.std() < 0.005  # as sure as it is, but no surer than a policy may count on
+
+
+def test_a_number_that_may_be_nominal_tells_the_one_that_it_was_mistaken_for():
+    """A turned base and a turned camera look alike: the camera need not be turned."""
+    pan, turn = "actuation/shoulder_pan/zero_offset", "visual/camera/turn_z"
+    alike = estimate({pan: (0.05, 0.011), turn: (0.002, 0.011)})
+    covariance = 0.011**2 * np.array([[1.0, -0.99], [-0.99, 1.0]])
+    belief = JointNormal((pan, turn), np.array([0.05, 0.002]), covariance)
+    space = trued_up(LIFT, report(actuation=40), [replace(alike, belief=belief)]).space
+    drawn = space.sample(np.random.default_rng(0), 4000)
+    assert drawn.column(pan).std() < 0.5 * 0.011
+    assert drawn.column(pan).mean() == pytest.approx(0.052, abs=0.002)
+    assert np.corrcoef(drawn.column(pan), drawn.column(turn))[0, 1] < -0.8
 
 
 def test_nothing_is_so_sure_that_a_policy_may_count_on_it():

@@ -8,11 +8,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trueup.errors import TrueupError
+from trueup.artefacts import Artefact
 from trueup.evaluate import wilson
 from trueup.files import whole
 
-FORMAT, VERSION = "trueup/gap-report", 1
+FORMAT = "trueup/gap-report"
+_KIND = Artefact(
+    format=FORMAT,
+    version=1,
+    called="a gap report",
+    written="`trueup diagnose` writes a gaps.json into its --out folder.",
+    again="Diagnose again",
+)
 UNEXPLAINED = "unexplained"
 """What stands beside the eight gaps: the part of the loss that none of them accounts for."""
 
@@ -166,27 +173,12 @@ class GapReport:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object that `from_json` turns back into an equal report."""
-        return {"format": FORMAT, "version": VERSION, **asdict(self), "loss": self.loss}
+        return {**_KIND.mark, **asdict(self), "loss": self.loss}
 
     @staticmethod
     def from_json(data: Any, where: str = "the gap report") -> GapReport:
         """The report that `to_json` described."""
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise TrueupError(
-                f"{where} is not a gap report.",
-                fix="`trueup diagnose` writes one as gaps.json into its --out folder.",
-            )
-        if data.get("version") != VERSION:
-            raise TrueupError(
-                f"{where} has version {data.get('version')}, and this trueup reads {VERSION}.",
-                fix="Diagnose again, or use the trueup that wrote it.",
-            )
-        try:
-            return _read(data)
-        except (KeyError, TypeError, ValueError) as error:
-            raise TrueupError(
-                f"{where} is damaged: {type(error).__name__} {error}.", fix="Diagnose again."
-            ) from error
+        return _KIND.read(data, where, _read)
 
     def save(self, path: Path | str) -> None:
         """Write as JSON."""
@@ -196,17 +188,7 @@ class GapReport:
     @staticmethod
     def load(path: Path | str) -> GapReport:
         """Read what `save` wrote."""
-        path = Path(path)
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise TrueupError(
-                f"{path} could not be read: {error.strerror or error}.",
-                fix="`trueup diagnose` writes a gaps.json into its --out folder.",
-            ) from error
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise TrueupError(f"{path} is not JSON: {error}.", fix="Diagnose again.") from error
-        return GapReport.from_json(data, str(path))
+        return GapReport.from_json(_KIND.load(path), str(path))
 
 
 def _read(data: Mapping[str, Any]) -> GapReport:

@@ -18,6 +18,7 @@ WORTH = 2.0
 _AT_EASE = 0.5  # of the usual width: for gaps that nobody blames
 _TOWARDS = 2.0  # usual widths more, for a gap that costs all that was lost
 _FLOOR = 0.1  # of the usual width: nothing is known so well that a policy may count on it
+_MAYBE = 1.645  # standard deviations: a number this near to nominal may well be nominal
 _ENDS = (0.02, 0.98)
 
 
@@ -44,11 +45,12 @@ def trued_up(
 ) -> TruedUp:
     """The space to train in, from what was diagnosed and identified.
 
-    Identified numbers are drawn from their posterior. Numbers that recordings did not tell keep
-    their prior, around nominal: half as wide where their gap is not blamed; as wide as usual where
-    it is, and recordings told which of its numbers; up to three times as wide where it is, and
-    nobody knows which. What no gap explains widens all of these, by half a prior at most: a policy
-    that is ready for everything is good at nothing.
+    Identified numbers are drawn from their posterior, and those that may well be nominal from what
+    it and their prior leave together. Numbers that recordings did not tell keep their prior, around
+    nominal: half as wide where their gap is not blamed; as wide as usual where it is, and
+    recordings told which of its numbers; up to three times as wide where it is, and nobody knows
+    which. What no gap explains widens all of these, by half a prior at most: a policy that is ready
+    for everything is good at nothing.
 
     Args:
         world: Where the policy is to be trained.
@@ -115,8 +117,31 @@ def _joints(world: World, known: Sequence[Estimate]) -> list[JointNormal]:
         names = [n for n in belief.names if n in world.catalogue and n in told - taken]
         if names:
             taken |= set(names)
-            found.append(_floored(belief.marginal(names), world.catalogue))
+            sober = _sober(belief.marginal(names), world.catalogue)
+            found.append(_floored(sober, world.catalogue))
     return found
+
+
+def _sober(belief: JointNormal, catalogue: Space) -> JointNormal:
+    """The belief, where numbers that may well be nominal are taken to be as near it as usual.
+
+    An identification doubts everything alike. What it does not find to differ is no reason to train
+    for more than the usual; and where two numbers can be told together only, the one that need not
+    differ tells the other.
+    """
+    nominal = np.array([_in_scale(catalogue[name]) for name in belief.names])
+    spread = np.sqrt(np.diag(belief.covariance))
+    usual = np.array([_usual_width(catalogue[name]) for name in belief.names])
+    plain = (np.abs(belief.mean - nominal) <= _MAYBE * spread) & (spread > _FLOOR * usual)
+    told = np.linalg.inv(belief.covariance)
+    precision = told + np.diag(np.where(plain, usual**-2.0, 0.0))
+    pull = told @ belief.mean + np.where(plain, nominal * usual**-2.0, 0.0)
+    covariance = np.linalg.inv(precision)
+    return JointNormal(belief.names, covariance @ pull, 0.5 * (covariance + covariance.T))
+
+
+def _in_scale(p: Parameter) -> float:
+    return float(np.log(p.nominal)) if p.scale == "log" else p.nominal
 
 
 def _floored(belief: JointNormal, catalogue: Space) -> JointNormal:

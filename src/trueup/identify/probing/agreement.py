@@ -18,7 +18,9 @@ SITE = "tcp"
 LATE, _READ_LATE = "visual/tracker/delay", "latency/encoder_delay"
 TABLE = tuple(f"environment/table/{name}" for name in ("height", "tilt_x", "tilt_y"))
 _HOLD_M = np.array([0.002, 0.006, 0.006])  # a thing's middle from the tcp: across, along, deep
-_PLACE_M, _TURN_RAD, _REST_M = 0.0015, 0.015, 0.0005  # what a hold does not repeat better than
+_PLACE_M, _REST_M = 0.0015, 0.0005  # what a hold does not repeat better than
+_TURN_RAD = np.array([0.15, 0.015, 0.015])  # about the jaw's own axis a thing swings as it hangs
+_CREEPS = 2.25  # s²: readings are off by as much as a thing creeps in so long, about 1.5 s
 _MEMORY_S = 0.4  # readings nearer than this err together
 _FAR = 3.0  # of what it may be off: a reading this far off counts less, more so further away
 _ROUNDS, _SETTLED, _STEP = 15, 1e-4, 1e-3
@@ -157,18 +159,18 @@ class Agreement:
         turn = _three(p, "visual/camera/turn_{}")
         place = self._unseen(p, turn, grasp.place)
         inside = np.einsum("kji,kj->ki", frame, place - self._hand(q))
+        span = max(grasp.time_s[-1] - grasp.time_s[0], _MEMORY_S)
+        news = min(1.0, span / _MEMORY_S / len(q))
         lies = np.median(inside, axis=0)
         marker, twist = _three(p, "visual/tracker/bias_{}"), np.zeros((0, 3))
         if grasp.turn.shape[1]:
             seen = Rotation.from_rotvec(-turn) * Rotation.from_quat(grasp.turn[:, [1, 2, 3, 0]])
             inner = Rotation.from_matrix(frame).inv() * seen
-            twist = (inner.mean().inv() * inner).as_rotvec()
+            twist = (inner * inner.mean().inv()).as_rotvec()
             marker = inner.mean().apply(marker)
-        span = max(grasp.time_s[-1] - grasp.time_s[0], _MEMORY_S)
-        news = min(1.0, span / _MEMORY_S / len(q))
         return _Apart(
-            place=inside - lies,
-            turn=twist,
+            place=_crept(grasp.time_s, inside - lies, news),
+            turn=_crept(grasp.time_s, twist, news) if len(twist) else twist,
             hold=(lies - marker)[None],
             rest=self._stood(p, turn, grasp)[None],
             weight=np.full(len(q), np.sqrt(news)),
@@ -190,6 +192,13 @@ class Agreement:
         top = self._table[2] + p[TABLE[0]] + p[TABLE[1]] * dy - p[TABLE[2]] * dx
         half = 0.5 * np.exp(p[f"object/{self._seen.body}/size_z"])
         return np.asarray(z - p.get("visual/tracker/bias_z", 0.0) - top - half)
+
+
+def _crept(time_s: np.ndarray, off: np.ndarray, news: float) -> np.ndarray:
+    """What is left of (k, 3) beside a slow creep: nothing is held so fast that it does not."""
+    t = time_s - time_s.mean()
+    rate = t @ (off - off.mean(axis=0)) / (t @ t + _CREEPS / news)
+    return off - off.mean(axis=0) - t[:, None] * rate
 
 
 def _three(p: Mapping[str, float], pattern: str) -> np.ndarray:

@@ -21,7 +21,13 @@ _WAY: tuple[tuple[float, float, float], ...] = (
     (0.15, 0.3, 0.06),
 )
 """Where it is carried: m from the robot's foot, rad to its left, m above where it stood."""
-_ROLL_RAD = 0.5
+_TURNS = (
+    ("wrist_roll", 1.0),
+    ("wrist_flex", -0.5),
+    ("wrist_roll", -1.0),
+    ("wrist_flex", 0.5),
+)
+"""How the wrist turns at each place: zeros of the last joints look like another hold otherwise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +65,9 @@ class Carry(Probe):
                 continue
             legs += 1
             course.go("still", seconds=self.still_s)
-            if legs % 2:
-                turn = _ROLL_RAD if legs % 4 == 1 else -_ROLL_RAD
-                course.turn("turn", "wrist_roll", turn, seconds=0.6)
+            joint, angle = _TURNS[legs % len(_TURNS)]
+            course.turn("turn", joint, angle, seconds=0.8)
+            course.go("still", seconds=self.still_s)
         if legs < 2:
             raise TrueupError(
                 f"The hand can carry the {self.object} to {legs} of {len(_WAY)} places.",
