@@ -32,7 +32,6 @@ _SEEN = (
 _WIDER = 3.0  # than usual: what is asked for here is what nobody measured
 _LEAST_HOLDS = 2
 _ALIKE = ("actuation/shoulder_pan/zero_offset", "visual/camera/turn_z")
-_SURE_RAD = 0.005  # a bias that free motion has told so well needs no telling
 
 
 def identify_hand_eye(
@@ -58,11 +57,12 @@ def identify_hand_eye(
     fit, held = _parted(grasps)
     problem = Agreement(world, seen, fit, _belief(world, seen, arm), arm)
     x, covariance = problem.solved()
+    told = [n for n in problem.names if arm is None or n not in _known(problem.names, arm)]
     return Estimate(
         world=world.name,
-        belief=JointNormal(problem.names, x, covariance),
-        findings=_findings(problem, x, covariance),
-        unseen=tuple(_unseen(problem, covariance)),
+        belief=JointNormal(problem.names, x, covariance).marginal(told),
+        findings=tuple(f for f in _findings(problem, x, covariance) if f.name in told),
+        unseen=tuple(_unseen(problem, told, covariance)),
         fitted=problem.misfit(x, fit),
         held=problem.misfit(x, held),
         noise={},
@@ -97,7 +97,7 @@ def _belief(world: World, seen: Seen, arm: Estimate | None) -> JointNormal:
     names = list(space.names)
     mean = np.array([scaled(p, p.nominal) for p in space])
     covariance = np.diag([(_WIDER * _usual(p)) ** 2 for p in space])
-    known = [n for n in names if arm is not None and n in arm.belief.names and _heard(n)]
+    known = [] if arm is None else _known(names, arm)
     if arm is not None and known:
         at = [names.index(n) for n in known]
         told = arm.belief.marginal(known)
@@ -106,12 +106,12 @@ def _belief(world: World, seen: Seen, arm: Estimate | None) -> JointNormal:
     return JointNormal(tuple(names), mean, covariance)
 
 
-def _heard(name: str) -> bool:
+def _known(names: Sequence[str], arm: Estimate) -> list[str]:
     """What free motion tells better than a hold: the encoders' bias, against the servos' targets.
 
     Zeros show there through the weight of the links alone, and a cable's pull looks the same.
     """
-    return name.startswith("sensing/")
+    return [n for n in names if n in arm.belief.names and n.startswith("sensing/")]
 
 
 def _chain(world: World) -> list[str]:
@@ -131,20 +131,17 @@ def _usual(p: Parameter) -> float:
     return max(0.5 * (high - low), 1e-6)
 
 
-def _unseen(problem: Agreement, covariance: np.ndarray) -> Iterator[str]:
-    """What hand and eye together do not tell, one sentence for each family."""
+def _unseen(problem: Agreement, told: Sequence[str], covariance: np.ndarray) -> Iterator[str]:
+    """What hand and eye together do not tell."""
     before, after = (np.sqrt(np.diag(c)) for c in (problem.belief.covariance, covariance))
     vague = [n for n, left in zip(problem.names, after / before, strict=True) if left > VAGUE]
-    asked = [n for n in vague if not (_heard(n) and before[problem.names.index(n)] < _SURE_RAD)]
-    if asked:
+    vague = [name for name in vague if name in told]
+    if vague:
         yield (
-            f"These holds do not tell {', '.join(asked)}: carry the thing further about, and turn "
+            f"These holds do not tell {', '.join(vague)}: carry the thing further about, and turn "
             "the wrist on the way (trueup record --motion carry)."
         )
-    turned = [
-        n for n in ("actuation/shoulder_pan/zero_offset", "visual/camera/turn_z") if n in vague
-    ]
-    if len(turned) == 2:
+    if all(name in vague for name in _ALIKE):
         yield (
             "An arm that is turned on its base and a camera that is turned about it look the same; "
             "a policy does not notice which it is."
