@@ -10,13 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from trueup.errors import TrueupError
+from trueup.artefacts import Artefact
 from trueup.files import whole
 from trueup.identify.check import Check
 from trueup.identify.choose import Choice
 from trueup.space import Joint, JointNormal, Point, Prior, Space
 
-FORMAT, VERSION = "trueup/estimate", 1
+_KIND = Artefact(
+    format="trueup/estimate",
+    version=1,
+    called="an estimate",
+    written="`trueup identify` writes an estimate.json into its --out folder.",
+    again="Identify again",
+)
 PINNED, VAGUE = 0.3, 0.8  # of the prior's spread: what is pinned, and what is not told at all
 
 
@@ -111,8 +117,7 @@ class Estimate:
     def to_json(self) -> dict[str, Any]:
         """A JSON object that `from_json` turns back into an equal estimate."""
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            **_KIND.mark,
             "world": self.world,
             "belief": self.belief.to_json(),
             "findings": [vars(finding) | {"verdict": finding.verdict} for finding in self.findings],
@@ -129,36 +134,7 @@ class Estimate:
     @staticmethod
     def from_json(data: Any, where: str = "the estimate") -> Estimate:
         """The estimate that `to_json` described."""
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise TrueupError(
-                f"{where} is not an estimate.", fix="`trueup identify` writes one as estimate.json."
-            )
-        if data.get("version") != VERSION:
-            raise TrueupError(
-                f"{where} has version {data.get('version')}, and this trueup reads {VERSION}.",
-                fix="Identify again, or use the trueup that wrote it.",
-            )
-        try:
-            belief = Joint.from_json(data["belief"])
-            assert isinstance(belief, JointNormal)
-            keys = ("name", "unit", "value", "low", "high", "before", "left")
-            return Estimate(
-                world=data["world"],
-                belief=belief,
-                findings=tuple(Finding(**{k: row[k] for k in keys}) for row in data["findings"]),
-                unseen=tuple(data["unseen"]),
-                fitted=Misfit(**data["fitted"]),
-                held=Misfit(**data["held"]),
-                noise=data["noise"],
-                check=None if data.get("check") is None else Check.from_json(data["check"]),
-                choices=tuple(Choice.from_json(row) for row in data.get("choices", ())),
-                notes=tuple(data["notes"]),
-                made=data["made"],
-            )
-        except (KeyError, TypeError, AssertionError, ValueError) as error:
-            raise TrueupError(
-                f"{where} is damaged: {type(error).__name__} {error}.", fix="Identify again."
-            ) from error
+        return _KIND.read(data, where, _read)
 
     def save(self, path: Path | str) -> None:
         """Write as JSON."""
@@ -168,17 +144,26 @@ class Estimate:
     @staticmethod
     def load(path: Path | str) -> Estimate:
         """Read what `save` wrote."""
-        path = Path(path)
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise TrueupError(
-                f"{path} could not be read: {error.strerror or error}.",
-                fix="`trueup identify` writes an estimate.json into its --out folder.",
-            ) from error
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise TrueupError(f"{path} is not JSON: {error}.", fix="Identify again.") from error
-        return Estimate.from_json(data, str(path))
+        return Estimate.from_json(_KIND.load(path), str(path))
+
+
+def _read(data: Mapping[str, Any]) -> Estimate:
+    belief = Joint.from_json(data["belief"])
+    assert isinstance(belief, JointNormal)
+    keys = ("name", "unit", "value", "low", "high", "before", "left")
+    return Estimate(
+        world=data["world"],
+        belief=belief,
+        findings=tuple(Finding(**{k: row[k] for k in keys}) for row in data["findings"]),
+        unseen=tuple(data["unseen"]),
+        fitted=Misfit(**data["fitted"]),
+        held=Misfit(**data["held"]),
+        noise=data["noise"],
+        check=None if data.get("check") is None else Check.from_json(data["check"]),
+        choices=tuple(Choice.from_json(row) for row in data.get("choices", ())),
+        notes=tuple(data["notes"]),
+        made=data["made"],
+    )
 
 
 def belief_of(space: Space, u: np.ndarray, covariance: np.ndarray) -> JointNormal:

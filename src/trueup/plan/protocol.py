@@ -9,11 +9,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trueup.artefacts import Artefact
 from trueup.errors import TrueupError
 from trueup.files import whole
 from trueup.plan.action import Kind
 
-FORMAT, VERSION = "trueup/protocol", 1
+_KIND = Artefact(
+    format="trueup/protocol",
+    version=1,
+    called="a protocol",
+    written="`trueup plan GAPS --out protocol.json` writes one.",
+    again="Plan again",
+)
 _RECORDED = (Kind.MOTIONS, Kind.PROBES, Kind.RESIDUAL)
 
 
@@ -169,27 +176,12 @@ class Protocol:
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object that `from_json` turns back into an equal protocol."""
-        return {"format": FORMAT, "version": VERSION, **asdict(self)}
+        return {**_KIND.mark, **asdict(self)}
 
     @staticmethod
     def from_json(data: Any, where: str = "the protocol") -> Protocol:
         """The protocol that `to_json` described."""
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise TrueupError(
-                f"{where} is not a protocol.",
-                fix="`trueup plan GAPS --out protocol.json` writes one.",
-            )
-        if data.get("version") != VERSION:
-            raise TrueupError(
-                f"{where} has version {data.get('version')}, and this trueup reads {VERSION}.",
-                fix="Plan again, or use the trueup that wrote it.",
-            )
-        try:
-            return _read(data)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise TrueupError(
-                f"{where} is damaged: {type(error).__name__} {error}.", fix="Plan again."
-            ) from error
+        return _KIND.read(data, where, _read)
 
     def save(self, path: Path | str) -> None:
         """Write as JSON."""
@@ -200,17 +192,7 @@ class Protocol:
     @staticmethod
     def load(path: Path | str) -> Protocol:
         """Read what `save` wrote."""
-        path = Path(path)
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise TrueupError(
-                f"{path} could not be read: {error.strerror or error}.",
-                fix="`trueup plan GAPS --out protocol.json` writes a protocol.",
-            ) from error
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise TrueupError(f"{path} is not JSON: {error}.", fix="Plan again.") from error
-        return Protocol.from_json(data, str(path))
+        return Protocol.from_json(_KIND.load(path), str(path))
 
 
 def sha256_of(data: Any) -> str:

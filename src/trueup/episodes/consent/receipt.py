@@ -9,10 +9,17 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from trueup.artefacts import Artefact
 from trueup.errors import TrueupError
 from trueup.files import whole
 
-FORMAT, VERSION = "trueup/withdrawal", 1
+_KIND = Artefact(
+    format="trueup/withdrawal",
+    version=1,
+    called="the receipt of a withdrawal",
+    written="`trueup participants withdraw` writes one.",
+    again="Take the copy that the person was given",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,17 +122,8 @@ class Receipt:
     @staticmethod
     def load(path: Path | str) -> Receipt:
         """Read what `save` wrote; refused where it was changed since."""
-        path = Path(path)
-        try:
-            data = json.loads(path.read_text(encoding="utf-8"))
-            if data["format"] != FORMAT or data["version"] != VERSION:
-                raise ValueError(f"its format is {data['format']!r} {data['version']!r}")
-            receipt = _read(data)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise TrueupError(
-                f"{path} is no receipt of a withdrawal: {error}.",
-                fix="`trueup participants withdraw` writes one.",
-            ) from error
+        data = _KIND.load(path)
+        receipt = _KIND.read(data, str(path), _read)
         if receipt.sha256 != data.get("sha256"):
             raise TrueupError(
                 f"The receipt {path} was changed after it was written: its hash does not fit.",
@@ -135,8 +133,7 @@ class Receipt:
 
     def _plain(self) -> dict[str, Any]:
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            **_KIND.mark,
             "participant": self.participant,
             "on": self.on.isoformat(),
             "removals": [asdict(removal) for removal in self.removals],
