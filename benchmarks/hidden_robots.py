@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,11 +48,13 @@ class HiddenRobot:
         number: Which; its truth follows from it.
         truth: Values of the space's parameters.
         beyond: An effect outside the space, or none.
+        read: What its other sensors add to what they read; nothing by default.
     """
 
     number: int
     truth: Mapping[str, float]
     beyond: Mapping[str, Any] | None = None
+    read: Mapping[str, float] = field(default_factory=dict)
 
 
 def fitted_space(world: World) -> Space:
@@ -95,6 +97,6 @@ def _reality(robot: HiddenRobot) -> dict[str, Any]:
         "trueup_reality": 1,
         "story": f"Hidden robot {robot.number}.",
         "world": WORLD,
-        "values": {**robot.truth, **sensing},
+        "values": {**robot.truth, **sensing, **robot.read},
         "beyond": [dict(robot.beyond)] if robot.beyond else [],
     }

@@ -2,7 +2,12 @@
 
 Truth is known, so that every claim of an estimate is held against it; all of it is sim-to-sim. What
 data can tell at all is computed at the true point, from the slopes of the readings there. Robots
-that were judged are kept in a folder and not judged again, so this can be interrupted.
+that were judged are kept in a folder and not judged again, so this can be interrupted. Joint
+positions tell only the sum of delays: how well each is told is asked of robots whose joint forces
+are read, too, without a delay of their own.
+
+`python -m benchmarks.identify_rehearsal FOLDER PART OF SECONDS` judges one part of all robots in
+one thread, and begins with no other after so many seconds: many such processes share the work.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -29,26 +35,37 @@ from trueup.identify.usable import usable
 from trueup.space import Space
 from trueup.worlds import get
 
-_ROBOTS, _FEW = 100, 8
+_ROBOTS, _FEW, _FORCED = 100, 8, 16
+_FORCE = ("joint_position", "joint_force")
+_FORCE_NOISE = {"sensing/current/noise": 0.02}  # N·m: two counts of the servo's current
 _FLAGGED = 0.8  # of the prior's spread: from here on an estimate says that it cannot tell
 _SURELY, _HARDLY = 0.9, 0.7  # the same at the truth: must be said, and must not be said
 _SAME = 0.7  # cosine from which on two directions are one
 _ROOMS = ("effects", "identify", "replay", "simulate", "space", "worlds")
+_BESIDE = ("scripted", "probing", "residual", "design")  # in those, what no fit passes through
 _DELAYS = ("latency/action_delay", "latency/encoder_delay")
+_CLOSE = Target(side="≤", value=2.0)
 
 Row = dict[str, Any]
 
 
 def measure(effort: Effort) -> list[Measure]:
-    space = fitted_space(get(WORLD))
-    n = _FEW if effort.quick else _ROBOTS
-    rows = [_row(hidden_robot(space, k), space, effort.out) for k in range(n)]
-    judged = rows[0]["unmodelled"] is not None
-    odd = [
-        _row(hidden_robot(space, k, beyond=True), space, effort.out)
-        for k in range(n // 2 if judged else 0)
-    ]
-    return [*_accuracy(rows), *_honesty(rows), *_unmodelled(rows, odd)]
+    n, folder = _FEW if effort.quick else _ROBOTS, effort.out / "identify-rehearsal"
+    rows = [_row("clean", k, folder) for k in range(n)]
+    odd = [_row("beyond", k, folder) for k in range(n // 2)]
+    forced = [_row("force", k, folder) for k in range(min(n, _FORCED))]
+    lines = [*_accuracy(rows), *_late(rows), *_apart(forced)]
+    return [*lines, *_honesty(rows), *_unmodelled(rows, odd)]
+
+
+def part(folder: Path, number: int, of: int, seconds: float) -> None:
+    """One part of the robots, in one thread, as many as there is time for."""
+    began = perf_counter()
+    jobs = [("clean", k) for k in range(_ROBOTS)]
+    jobs += [("force", k) for k in range(_FORCED)] + [("beyond", k) for k in range(_ROBOTS // 2)]
+    for kind, k in jobs[number::of]:
+        if perf_counter() - began < seconds:
+            _row(kind, k, folder, threads=1)
 
 
 def identify_mark() -> str:
@@ -60,31 +77,39 @@ def identify_mark() -> str:
     mark = hashlib.sha256()
     for room in _ROOMS:
         found = root / room
-        for path in [found] if found.is_file() else sorted(found.rglob("*.py")):
-            mark.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
+        for path in sorted(found.rglob("*.py")):
+            inside = path.relative_to(found).parts
+            if not inside[0].startswith(_BESIDE):
+                mark.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return mark.hexdigest()[:12]
 
 
-def _row(robot: HiddenRobot, space: Space, out: Path) -> Row:
+def _row(kind: str, number: int, folder: Path, threads: int = 0) -> Row:
     """What came of one robot; read where it was judged before by the same code."""
-    kind = "beyond" if robot.beyond else "clean"
-    file = out / "identify-rehearsal" / f"{kind}-{robot.number:03d}.json"
+    file = folder / f"{kind}-{number:03d}.json"
     if file.exists():
         row = json.loads(file.read_text(encoding="utf-8"))
         if row["source"] == identify_mark():
             return row
-    row = {"source": identify_mark(), "robot": robot.number, **_judged(robot, space)}
-    file.parent.mkdir(parents=True, exist_ok=True)
+    space = fitted_space(get(WORLD))
+    robot = hidden_robot(space, number, beyond=kind == "beyond")
+    if kind == "force":
+        robot = replace(robot, read=_FORCE_NOISE)
+    made = {"source": identify_mark(), "robot": number, "threads": threads}
+    row = {**made, **_judged(robot, space, threads)}
     with whole(file) as partial:
         partial.write_text(json.dumps(row, indent=1) + "\n", encoding="utf-8")
-    print(f"{kind} robot {robot.number}: {row['seconds']:.0f} s", file=sys.stderr, flush=True)
+    print(f"{kind} robot {number}: {row['seconds']:.0f} s", file=sys.stderr, flush=True)
     return row
 
 
-def _judged(robot: HiddenRobot, space: Space) -> Row:
+def _judged(robot: HiddenRobot, space: Space, threads: int) -> Row:
     world, episodes = get(WORLD), recorded(robot)
     began = perf_counter()
-    estimate = identify(world, episodes, space)
+    signals = _FORCE if robot.read else _FORCE[:1]
+    estimate = identify(
+        world, episodes, space, signals=signals, check=not robot.read, threads=threads
+    )
     row: Row = {
         "seconds": perf_counter() - began,
         "recorded_s": sum(episode.duration_s for episode in episodes),
@@ -103,7 +128,9 @@ def _judged(robot: HiddenRobot, space: Space) -> Row:
         }
         for name, truth in robot.truth.items()
     }
-    problem = Problem(world, usable(episodes).fitted, space)
+    if robot.read:
+        return row
+    problem = Problem(world, usable(episodes).fitted, space, threads=threads)
     at = space.encode(space.point(robot.truth))[0]
     return {**row, **_directions(space, estimate, true_covariance(problem, at))}
 
@@ -174,28 +201,54 @@ def _accuracy(rows: Sequence[Row]) -> list[Measure]:
             note=f"those of which less than {100 * PINNED:.0f} % of the prior is left at the truth",
         ),
     ]
-    return [*lines, *_late(rows)]
+    return lines
 
 
 def _late(rows: Sequence[Row]) -> list[Measure]:
-    """Errors of the delays: each where the data tell them apart, and of their sum everywhere."""
+    """Errors of the sum of delays, and whether either is called pinned where it is not known."""
+    both = [_off(row, *_DELAYS) for row in rows]
+    each = [
+        (row["true_left"][name], row["parameters"][name]["left"])
+        for row in rows
+        for name in _DELAYS
+    ]
+    untold = [said for true, said in each if true >= PINNED]
+    wrong = sum(said < PINNED for said in untold)
+    return [
+        Measure.of("error of the sum of both delays", both, unit="ms", target=_CLOSE),
+        Measure(
+            what="delays that readings of positions cannot pin, called pinned",
+            value=100.0 * wrong / max(len(untold), 1),
+            unit="%",
+            target=Target(side="≤", value=5.0),
+            note=f"{wrong} of {len(untold)}; of all {len(each)}, "
+            f"{len(each) - len(untold)} can be pinned",
+        ),
+    ]
 
-    def off(row: Row, *names: str) -> float:
-        each = [row["parameters"][name] for name in names]
-        return 1e3 * abs(sum(p["value"] - p["truth"] for p in each))
 
-    apart = [row for row in rows if max(row["true_left"][name] for name in _DELAYS) < PINNED]
-    note = f"{len(apart)} of {len(rows)} robots: those whose data tell the delays apart"
-    target = Target(side="≤", value=2.0)
-    lines = []
-    for name in _DELAYS:
-        what, late = f"error of {name}", [off(row, name) for row in apart]
-        if late:
-            lines.append(Measure.of(what, late, unit="ms", target=target, note=note))
-        else:
-            lines.append(Measure(what=what, value=None, unit="ms", target=target, note=note))
-    both = [off(row, *_DELAYS) for row in rows]
-    return [*lines, Measure.of("error of the sum of both", both, unit="ms", target=target)]
+def _apart(rows: Sequence[Row]) -> list[Measure]:
+    """Errors of each delay where joint forces tell them apart, and the estimate says so."""
+    told = [row for row in rows if all(row["parameters"][n]["left"] < PINNED for n in _DELAYS)]
+    note = f"{len(told)} of {len(rows)} robots whose joint forces are read, too, say both are told"
+    return [
+        Measure.of(
+            f"error of {name} where data tell it",
+            [_off(row, name) for row in told],
+            unit="ms",
+            target=_CLOSE,
+            note=note,
+        )
+        if told
+        else Measure(what=f"error of {name}", value=None, unit="ms", target=_CLOSE, note=note)
+        for name in _DELAYS
+    ]
+
+
+def _off(row: Row, *names: str) -> float:
+    """By how much a sum of delays is off, in ms."""
+    each = [row["parameters"][name] for name in names]
+    return 1e3 * abs(sum(p["value"] - p["truth"] for p in each))
 
 
 def _honesty(rows: Sequence[Row]) -> list[Measure]:
@@ -246,3 +299,7 @@ def _unmodelled(rows: Sequence[Row], odd: Sequence[Row]) -> list[Measure]:
         note = f"{len(said)} robots" if said else "estimates carry no predictive check yet"
         found.append(Measure(what=what, value=share, unit="%", target=target, note=note))
     return found
+
+
+if __name__ == "__main__":
+    part(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))

@@ -21,6 +21,7 @@ def recorded(truth: dict[str, float], *, seconds: float = 12.0, seed: int = 0) -
         ("command", "rad"),
         ("joint_position", "rad"),
         ("joint_velocity", "rad/s"),
+        ("joint_force", "N·m"),
     ):
         take.declare(name, unit, WORLD.commands)
     generator = np.random.default_rng(seed)
@@ -29,7 +30,7 @@ def recorded(truth: dict[str, float], *, seconds: float = 12.0, seed: int = 0) -
     home = worlds.hold[0]
     for _ in range(round(seconds / WORLD.control_period_s)):
         now = float(worlds.time_s[0])
-        for name in ("joint_position", "joint_velocity"):
+        for name in ("joint_position", "joint_velocity", "joint_force"):
             take.add(name, now, worlds.observation[name][0])
         wave = (np.sin(frequency * now + phase) - np.sin(phase)).sum(axis=1)
         command = home + 0.12 * min(1.0, now) * wave

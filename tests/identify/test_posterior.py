@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from tests.identify.planted import QUANTUM, WORLD, recorded
-from trueup.identify.posterior import Posterior, believed, posterior_of, true_covariance
+from trueup.identify.fitting import fitted
+from trueup.identify.posterior import (
+    Posterior,
+    approximated,
+    believed,
+    posterior_of,
+    true_covariance,
+)
 from trueup.identify.problem import Problem
 from trueup.identify.shares import shared
 from trueup.identify.starts import starts_of
@@ -178,3 +185,39 @@ _EITHER = (
     {"latency/action_delay": 0.01, "latency/encoder_delay": 0.0},
     {"latency/action_delay": 0.0, "latency/encoder_delay": 0.01},
 )
+
+
+FAR = {"latency/action_delay": 0.08, "latency/encoder_delay": 0.0}
+
+
+def far_off(signals: tuple[str, ...] = ("joint_position",)) -> Problem:
+    """Commands act 80 ms late, longer than is usual; readings are not late at all."""
+    space = WORLD.catalogue.select(*FAR, "actuation/elbow_flex/kp", "actuation/elbow_flex/damping")
+    episode = recorded(FAR, seconds=5.0)
+    return Problem(WORLD, [episode], space, signals=signals, threads=1)
+
+
+def test_the_wrong_end_of_a_sum_of_delays_is_not_called_pinned():
+    """Slopes at one share seem to tell it; those at others seem to tell them as well."""
+    late = far_off()
+    wrong = {"latency/action_delay": 0.0, "latency/encoder_delay": 0.08}
+    u = late.space.encode(late.space.point(wrong))[0]
+    here, slopes = late.jacobian(u)
+    action, encoder = (late.space.index(name) for name in FAR)
+    assert posterior_of(late.space, here, slopes, late.scale, u).shrink[action] < 0.3
+    found = approximated(late, u)
+    assert found.shrink[action] > 0.4
+    assert found.shrink[encoder] > 1.0  # wider than a prior that the sum shows to be wrong
+    assert any(line.startswith("These data tell only the sum") for line in map(str, found.unseen))
+    point = late.space.decode(found.mean[None])[0]
+    assert sum(point[name] for name in FAR) == pytest.approx(0.08, abs=1e-3)
+
+
+def test_a_second_sensor_tells_each_delay():
+    late = far_off(("joint_position", "joint_force"))
+    u = fitted(late, lambda line: None).u
+    found = believed(late, u, draws=0)
+    point = late.space.decode(found.mean[None])[0]
+    for name, truth in FAR.items():
+        assert point[name] == pytest.approx(truth, abs=2e-3)
+        assert found.shrink[late.space.index(name)] < 0.3

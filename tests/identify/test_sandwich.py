@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from trueup.identify.problem import Residual
-from trueup.identify.sandwich import hanging_together, independent
+from trueup.identify.sandwich import hanging_together, independent, inflation
 from trueup.identify.target import Slopes
 
 N, D = 1200, 3
@@ -58,3 +58,13 @@ def test_a_direction_without_a_trace_keeps_its_prior():
     found = hanging_together(seen, residual(seen.values), np.ones(D))
     assert found[2, 2] == pytest.approx(1.0, rel=1e-4)
     assert np.diag(found).max() <= 1.0 + 1e-9
+
+
+def test_a_change_that_lasts_tells_less_where_errors_last_too():
+    lasting, brief = np.sin(TIME), np.sin(40.0 * TIME)
+    white = errors(np.random.default_rng(2), 0.0)
+    slow = errors(np.random.default_rng(2), 0.9)
+    assert inflation(white, lasting, residual(white)) < 1.3
+    assert inflation(slow, lasting, residual(slow)) == pytest.approx(1.9 / 0.1, rel=0.5)
+    assert inflation(slow, brief, residual(slow)) < 2.0
+    assert inflation(slow, np.zeros(N), residual(slow)) == 1.0

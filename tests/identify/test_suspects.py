@@ -11,8 +11,9 @@ from tests.identify.planted import WORLD, recorded
 from trueup.episodes import Episode
 from trueup.identify import Estimate, checked, identify
 from trueup.identify.choose import Chooser
+from trueup.identify.problem import Problem
 from trueup.identify.suspects import Suspicion
-from trueup.space import Point
+from trueup.space import Point, Space
 
 BASE = {"actuation/elbow_flex/kp": 15.0}
 LOADED = {**BASE, "actuation/elbow_flex/load_friction": 0.4}
@@ -41,6 +42,15 @@ def test_the_missing_effect_is_named_first_and_where() -> None:
 def test_nothing_is_suspected_where_nothing_is_missing() -> None:
     found = suspicion(loaded=False).suspects(only=("LoadFriction", "Fade", "JointDelay"))
     assert all(suspect.gain < 0.03 for suspect in found)
+
+
+def test_an_effect_that_needs_no_other_model_changes_nothing_at_its_nominal_value() -> None:
+    """So that what is left there need not be replayed for each."""
+    asked = suspicion(loaded=True)
+    free = Space((*FREE, *WORLD.catalogue.select("actuation/*/kv", "actuation/*/load_friction")))
+    u = np.concatenate([asked.u, free.encode(free.nominal())[0][len(FREE) :]])
+    again = Problem(WORLD, asked.episodes, free, threads=1).residual(u[None])
+    assert np.array_equal(again.values[0], asked.base)
 
 
 def test_a_table_is_found_though_it_leaves_no_trace_where_it_is_nominal() -> None:

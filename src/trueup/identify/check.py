@@ -15,6 +15,7 @@ from trueup.identify.leftover import Column
 from trueup.identify.leftover import Pattern as Pattern
 from trueup.identify.problem import Problem
 from trueup.identify.starts import starts_of
+from trueup.identify.steady import steady
 from trueup.identify.suspects import Suspect
 from trueup.replay import Replayer, Track
 from trueup.space import Point, Points, Space
@@ -130,7 +131,7 @@ def checked(
     """
     space = Space(tuple(world.catalogue[name] for name in point))
     replayer = Replayer(
-        world, episodes, space, window_s=window_s, signals=(JOINTS,), threads=threads
+        steady(world, space), episodes, space, window_s=window_s, signals=(JOINTS,), threads=threads
     )
     generator = np.random.default_rng(0)
     best = _tracks(replayer, space.points(point, 1))

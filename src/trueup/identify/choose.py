@@ -80,11 +80,13 @@ class Chosen:
         space: What is free.
         u: (d,) the best point so far.
         choices: What was tried, in order.
+        errors: (E,) what is left of each recording that judges; none where nobody asked.
     """
 
     space: Space
     u: np.ndarray
     choices: tuple[Choice, ...]
+    errors: np.ndarray | None = None
 
 
 class Chooser:
@@ -142,14 +144,15 @@ class Chooser:
         self.tell(f"trying: {suspect}")
         space, start = _with(self.world, now, suspect)
         best = gone_on(self._problem(space, _TRYING_S), start, self.tell, most=_STEPS)
-        before, after = self._errors(now.space, now.u), self._errors(space, best.u)
+        before = self._errors(now.space, now.u) if now.errors is None else now.errors
+        after = self._errors(space, best.u)
         gain, spread = _gain(before, after)
         taken = gain > max(_LEAST_GAIN, spread)
         choice = Choice(suspect=suspect, gain=gain, spread=spread, taken=taken)
         self.tell(str(choice))
         if not taken:
-            return replace(now, choices=(*now.choices, choice))
-        return Chosen(space=space, u=best.u, choices=(*now.choices, choice))
+            return replace(now, choices=(*now.choices, choice), errors=before)
+        return Chosen(space=space, u=best.u, choices=(*now.choices, choice), errors=after)
 
     def _errors(self, space: Space, u: np.ndarray) -> np.ndarray:
         """(E,) root mean square of all columns of each judge."""

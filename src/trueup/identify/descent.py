@@ -55,17 +55,21 @@ def descend(
         on_step: Told after each iteration: its number and the cost.
     """
     u, damping, replays, step = np.clip(start, 0.0, 1.0), 1.0, 0, 0
+    failed = False
     here, slopes = problem.jacobian(u)
     cost = _cost(here, u, centre, pull)[0]
     for step in range(most):
-        tried = _candidates(here, slopes, u, damping, centre, pull)
+        tried, promised = _candidates(here, slopes, u, damping, centre, pull)
+        if failed and promised.max() < enough * cost:
+            break
         costs = _cost(problem.residual(tried), tried, centre, pull)
         replays += len(tried) + len(u) + 1
         best = int(costs.argmin())
         if on_step is not None:
             on_step(step, float(min(costs[best], cost)))
         gain = (cost - costs[best]) / cost
-        if gain <= 0.0:
+        failed = gain <= 0.0
+        if failed:
             damping *= _DAMPINGS[-1] * 10.0
             if damping > _MOST:
                 break
@@ -85,14 +89,17 @@ def _candidates(
     damping: float,
     centre: np.ndarray,
     pull: np.ndarray,
-) -> np.ndarray:
-    """(k, d) points that several dampings lead to, inside the bounds."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """(k, d) points that several dampings lead to, inside the bounds, and (k,) what they promise.
+
+    A promise is how far the cost would fall if readings answered in proportion.
+    """
     r = here.values[0]
     w = weights(here)[0] / len(r)
     square = (slopes * w[:, None]).T @ slopes + np.diag(pull)
     slope = slopes.T @ (w * r) + pull * (u - centre)
     size = np.diag(square) + 1e-12 * np.diag(square).max() + 1e-300
-    tried = []
+    tried, promised = [], []
     for factor in _DAMPINGS:
         free, step = np.ones(len(u), bool), np.zeros(len(u))
         for _ in range(3):  # a parameter that would leave its bounds stays, and the rest adapts
@@ -105,7 +112,9 @@ def _candidates(
                 break
             free &= ~out
         tried.append(np.clip(u + np.clip(step, -_FURTHEST, _FURTHEST), 0.0, 1.0))
-    return np.array(tried)
+        moved = tried[-1] - u
+        promised.append(-moved @ (2.0 * slope + square @ moved))
+    return np.array(tried), np.array(promised)
 
 
 def usual_size(residual: Residual) -> np.ndarray:

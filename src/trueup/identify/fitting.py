@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from trueup.episodes.episode import JOINTS
 from trueup.identify.descent import Descent, descend, usual_size
 from trueup.identify.posterior import prior_mean, prior_spread
 from trueup.identify.problem import Problem
 from trueup.identify.search import searched, sticks
+from trueup.identify.target import delays_of
 from trueup.space import Space
 
 _DELAYS = (0.1, 0.35)  # where between its bounds a delay is begun from, besides nominal
@@ -29,12 +31,15 @@ def fitted(
     parts of them chooses between starts, by what is left at each. Where joints may stick, a global
     `search` looks for a better start than where the short way ended.
     """
+    if _told_apart(problem):
+        return _in_turn(problem, tell)
     first = rough or problem
     starts = _starts(first.space)
+    seen = starts[:1] if rough is None else starts
+    left = (first.residual(np.array(seen)).values ** 2).mean(axis=1)
     if rough is not None:
-        power = (rough.residual(np.array(starts)).values ** 2).mean(axis=1)
-        starts = [starts[int(power.argmin())]]
-    centre, pull = prior_mean(first.space), _pull(first, starts[0])
+        starts = [starts[int(left.argmin())]]
+    centre, pull = prior_mean(first.space), _pull(first, float(left.min()))
     found = []
     for k, start in enumerate(starts):
         tell(f"start {k + 1} of {len(starts)}")
@@ -52,17 +57,70 @@ def gone_on(
 
     All the way, or where `rough` until it is hardly worth another step.
     """
-    left = usual_size(problem.residual(start[None]))[0]
+    here = problem.residual(start[None])
+    left = usual_size(here)[0]
     problem.scale = problem.scale * left
     return descend(
         problem,
         start,
         centre=prior_mean(problem.space),
-        pull=_pull(problem, start),
+        pull=_pull(problem, float(((here.values / left[here.column]) ** 2).mean())),
         most=most,
         **({"enough": _ROUGHLY} if rough else {}),
         on_step=lambda k, cost: tell(f"iteration {k + 1}: misfit {np.sqrt(cost):.3g} of the noise"),
     )
+
+
+def _told_apart(problem: Problem) -> bool:
+    """Whether there are several delays, and other signals than positions that may tell each."""
+    return len(delays_of(problem.space)) > 1 and {JOINTS} < set(problem.signals)
+
+
+def _in_turn(problem: Problem, tell: Told) -> Descent:
+    """Positions first, then all signals.
+
+    Positions tell the sum of delays, and their landscape is smooth. What other signals tell of each
+    delay comes again with every command, valley after valley: with the sum known, every share of it
+    is looked at.
+    """
+    replayer = problem.replayer
+    smooth = Problem(
+        replayer.world,
+        replayer.episodes,
+        problem.space,
+        signals=(JOINTS,),
+        window_s=replayer.window_s,
+        coupled=problem.coupled,
+        threads=replayer.threads,
+    )
+    tell("positions first")
+    start = shared_otherwise(problem, fitted(smooth, tell).u)
+    tell("all signals")
+    return gone_on(problem, start, tell)
+
+
+def shared_otherwise(problem: Problem, u: np.ndarray) -> np.ndarray:
+    """A point (d,), or the one that leaves least with a sum of its delays shared out otherwise."""
+    points = np.array([u, *_shares(problem, u)])
+    found = problem.residual(points)
+    columns = [found.values[:, found.column == c] for c in range(len(problem.columns))]
+    power = np.array([(column**2).mean(axis=1) for column in columns])
+    left = (power / (power[:, :1] + 1e-300)).mean(axis=0)  # every column as much as any other
+    return points[left.argmin()]
+
+
+def _shares(problem: Problem, u: np.ndarray) -> Iterator[np.ndarray]:
+    """Points (d,) that share out each delay's sum with the longest, a physics step at a time."""
+    step_s = problem.replayer.compiled.model.opt.timestep
+    width = {i: p.high - p.low for i, p in enumerate(problem.space) if p.unit == "s"}
+    longest = max(width, key=lambda i: u[i] * width[i])
+    for i in width.keys() - {longest}:
+        total = u[i] * width[i] + u[longest] * width[longest]
+        for share in (*np.arange(0.0, total, step_s), total):
+            point = u.copy()
+            point[i], point[longest] = share / width[i], (total - share) / width[longest]
+            if point.max() <= 1.0:
+                yield point
 
 
 def _better(problem: Problem, *points: np.ndarray) -> np.ndarray:
@@ -71,11 +129,14 @@ def _better(problem: Problem, *points: np.ndarray) -> np.ndarray:
     return points[int(power.argmin())]
 
 
-def _pull(problem: Problem, u: np.ndarray) -> np.ndarray:
-    """(d,) the prior's precision against that of all readings: it decides only what they do not."""
-    here = problem.residual(u[None])
-    readings = here.values.shape[1]
-    return (here.values**2).mean() / prior_spread(problem.space) ** 2 / readings
+def _pull(problem: Problem, left: float) -> np.ndarray:
+    """(d,) the prior's precision against that of all readings: it decides only what they do not.
+
+    Args:
+        problem: Whose prior and readings.
+        left: Mean square of what is left of them.
+    """
+    return left / prior_spread(problem.space) ** 2 / problem.readings
 
 
 def _starts(free: Space) -> list[np.ndarray]:

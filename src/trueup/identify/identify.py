@@ -16,7 +16,7 @@ from trueup.identify.choose import Choice, Chooser
 from trueup.identify.cutting import shortened
 from trueup.identify.estimate import Estimate, Misfit, belief_of, findings_of
 from trueup.identify.fitting import Told, fitted
-from trueup.identify.posterior import Posterior, believed, posterior_of, prior_spread
+from trueup.identify.posterior import Posterior, approximated, believed, prior_spread
 from trueup.identify.problem import Problem
 from trueup.identify.scales import sentences, unloaded, widened
 from trueup.identify.suspects import Suspicion
@@ -131,8 +131,7 @@ class _Job:
         """The posterior; put to the test by sampling where the recordings are short enough."""
         if checked:
             return believed(problem, u, on_progress=self.tell)
-        here, slopes = problem.jacobian(u)
-        return posterior_of(problem.space, here, slopes, problem.scale, u)
+        return approximated(problem, u)
 
     def _chosen(self, free: Space) -> tuple[Space, np.ndarray, tuple[Choice, ...]]:
         chooser = Chooser(

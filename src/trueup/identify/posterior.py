@@ -83,6 +83,25 @@ def posterior_of(
     )
 
 
+def approximated(problem: Problem, u: np.ndarray) -> Posterior:
+    """Laplace's approximation at a point (d,), where recordings are too long to test it by draws.
+
+    How a sum of delays is shared out is looked at all the same: slopes at one share say nothing of
+    the others.
+    """
+    here, slopes = problem.jacobian(u)
+    found = posterior_of(problem.space, here, slopes, problem.scale, u)
+    if len(_delays(problem.space)) < 2:
+        return found
+    target = Target(problem, u)
+    seen = target.seen(here, slopes)
+    ends = [profile(target, seen, u, i).best for i in shared(target, u)]
+    tried = np.clip([u, *ends], 0.0, 1.0)
+    u = tried[target.cost(tried).argmin()]
+    wide = uncertain_shares(target, seen, u, found.covariance)
+    return _made(problem.space, u, wide, found.noise, found.narrow, _speeds(problem))
+
+
 def believed(
     problem: Problem,
     u: np.ndarray,

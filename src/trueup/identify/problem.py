@@ -9,6 +9,7 @@ import numpy as np
 
 from trueup.episodes import Episode
 from trueup.errors import TrueupError
+from trueup.identify.steady import steady
 from trueup.replay import Replayer
 from trueup.space import Space
 from trueup.worlds import World
@@ -50,6 +51,7 @@ class Problem:
         columns: Names of what is compared, known after the first replay.
         scale: (columns,) what residuals are divided by.
         steps: (d,) how far each parameter is moved for a slope.
+        readings: How many are compared, known after the first replay.
     """
 
     def __init__(
@@ -67,11 +69,17 @@ class Problem:
             raise TrueupError("Nothing is free to be fitted.", fix="Select at least one parameter.")
         self.space, self.signals, self.coupled = space, tuple(signals), coupled
         self.replayer = Replayer(
-            world, episodes, space, window_s=window_s, signals=signals, threads=threads
+            steady(world, space),
+            episodes,
+            space,
+            window_s=window_s,
+            signals=signals,
+            threads=threads,
         )
         self.columns: tuple[str, ...] = ()
         self.scale: np.ndarray = np.ones(0)
         self.steps = _steps(space, self.replayer.compiled.model.opt.timestep)
+        self.readings = 0
         self._groups: list[np.ndarray] | None = None
         self._reaches: np.ndarray | None = None
 
@@ -92,6 +100,7 @@ class Problem:
         if len(self.scale) != len(names):
             self.scale = np.ones(len(names))
         columns = np.concatenate(column)
+        self.readings = len(columns)
         # a world that broke down is as bad as can be, but finite
         flat = np.nan_to_num(np.concatenate(values, axis=1), nan=1e3, posinf=1e3, neginf=-1e3)
         return Residual(
@@ -106,7 +115,8 @@ class Problem:
         out the first time, by moving each alone. `exact` does so again, and leaves out nothing.
         """
         if not (self.coupled or exact or self._groups):
-            self.residual(u[None])  # which tells the columns
+            if not self.columns:
+                self.residual(u[None])  # which tells them
             self._share_out(self._named())
         alone = [np.array([i]) for i in range(len(self.space))]
         groups = alone if exact else self._groups or alone

@@ -62,6 +62,18 @@ def sensors_alone(
     return found
 
 
+def inflation(values: np.ndarray, change: np.ndarray, here: Residual) -> float:
+    """How many times less a change of readings tells than if all errors were independent.
+
+    Args:
+        values: (N,) what is left of the readings, in units of the noise.
+        change: (N,) how another model would change that.
+        here: Which column and episode each is of.
+    """
+    power = float(change @ change)
+    return max(1.0, float(_scatter(values, change[:, None], here)[0, 0]) / power) if power else 1.0
+
+
 def _white(values: np.ndarray) -> float:
     """Standard deviation of what differs from one reading to the next."""
     size = np.sqrt((np.diff(values, 2) ** 2).mean() / 6.0) if len(values) > 2 else 1.0
@@ -76,10 +88,14 @@ def _scatter(values: np.ndarray, slopes: np.ndarray, here: Residual) -> np.ndarr
             np.flatnonzero((here.column == column) & (here.episode == e))
             for e in np.unique(here.episode)
         ]
-        for lag, share in _together([values[rows] for rows in parts]):
-            for rows in parts:
-                late = slopes[rows[lag:]].T @ slopes[rows[: max(len(rows) - lag, 0)]]
-                total = total + share * (late + late.T)
+        lags = list(_together([values[rows] for rows in parts]))
+        for rows in parts:
+            mine = slopes[rows]
+            before = np.zeros_like(mine)
+            for lag, share in lags:
+                before[lag:] += share * mine[: max(len(mine) - lag, 0)]
+            late = mine.T @ before
+            total = total + late + late.T
     return total
 
 

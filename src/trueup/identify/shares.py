@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueup.identify.problem import Residual
+from trueup.identify.sandwich import inflation
 from trueup.identify.target import Slopes, Target
 
 
@@ -21,7 +23,8 @@ class Profile:
     Attributes:
         points: (k, d) the shares.
         steps: (k, d) from there to where the rest is best.
-        misfit: (k,) minus the logarithm of how likely the readings are there.
+        misfit: (k,) minus the logarithm of how likely the readings are there, errors that hang
+            together in time counted as what they are.
         doubt: (k,) the same of the two delays, by the mean and spread of their priors.
         possible: (k,) whether both priors allow it at all.
     """
@@ -51,18 +54,36 @@ def profile(target: Target, seen: Slopes, u: np.ndarray, i: int) -> Profile:
     points = target.splits(u, i)
     delays = np.array([i, target.longest(u)])
     rest = np.setdiff1d(np.arange(len(u)), delays)
-    steps, misfit, doubt = np.zeros_like(points), np.zeros(len(points)), np.zeros(len(points))
-    for k, (point, values) in enumerate(zip(points, target.readings(points), strict=True)):
-        steps[k] = newton(seen.slopes, values, point, target, held=np.array([i]))
-        off = (point + steps[k] - target.centre) / target.spread
-        left = values + seen.slopes @ steps[k]
-        misfit[k] = 0.5 * (left @ left + off[rest] @ off[rest])
-        doubt[k] = 0.5 * off[delays] @ off[delays]
+    left = target.readings(points)
+    steps = np.array(
+        [
+            newton(seen.slopes, r, p, target, held=np.array([i]))
+            for r, p in zip(left, points, strict=True)
+        ]
+    )
+    left = left + steps @ seen.slopes.T
+    off = (points + steps - target.centre) / target.spread
     low, high = target.support[delays].T
     inside = (points[:, delays] >= low) & (points[:, delays] <= high)
     return Profile(
-        points=points, steps=steps, misfit=misfit, doubt=doubt, possible=inside.all(axis=1)
+        points=points,
+        steps=steps,
+        misfit=_weighed(left, target.here) + 0.5 * (off[:, rest] ** 2).sum(axis=1),
+        doubt=0.5 * (off[:, delays] ** 2).sum(axis=1),
+        possible=inside.all(axis=1),
     )
+
+
+def _weighed(left: np.ndarray, here: Residual) -> np.ndarray:
+    """(k,) how unlikely readings (k, N) are, against the likeliest of them.
+
+    A wrong model's errors go on for seconds, and which of two shares they happen to favour is one
+    observation, not hundreds: the difference counts as much less as it hangs together in time.
+    """
+    power = 0.5 * (left**2).sum(axis=1)
+    best = left[power.argmin()]
+    less = np.array([inflation(best, other - best, here) for other in left])
+    return (power - power.min()) / less
 
 
 def uncertain_shares(
@@ -71,7 +92,8 @@ def uncertain_shares(
     """(d, d) a covariance, widened where a sum of delays could as well be shared out otherwise.
 
     What a prior allows it allows evenly: a share near its end is no less likely than one in its
-    middle, and only readings decide.
+    middle, and only readings decide. Where priors allow no share at all, as the sum is longer than
+    both together, they have been wrong, and do not narrow it either.
 
     Args:
         target: The landscape.
@@ -85,7 +107,9 @@ def uncertain_shares(
         found = profile(target, seen, u, i)
         shares, weight = found.points[:, i], found.weights
         middle = float(weight @ shares) if about_mean else u[i]
-        apart = min(float(weight @ (shares - middle) ** 2), target.spread[i] ** 2)
+        apart = float(weight @ (shares - middle) ** 2)
+        if found.possible.any():
+            apart = min(apart, target.spread[i] ** 2)
         longest = target.longest(u)
         way = np.zeros(len(u))
         way[i], way[longest] = 1.0, -target.step_of(longest) / target.step_of(i)

@@ -55,7 +55,7 @@ class Suspicion:
         self.options = options
         problem = Problem(world, self.episodes, fitted, **options)
         here, slopes = problem.jacobian(u)
-        self.columns, self.column = problem.columns, here.column
+        self.columns, self.column, self.base = problem.columns, here.column, here.values[0]
         self._root = np.sqrt(weights(here)[0] * self._fair(here.values[0]))
         self.left = here.values[0] * self._root
         # what the fit itself can still take up does not count for a suspect
@@ -105,7 +105,7 @@ class Suspicion:
             Space((*self.fitted, *parameters)),
             **self.options,
         )
-        asking = _Asking(self, problem)
+        asking = _Asking(self, problem, rebuilt=type(effect).edit is not Effect.edit)
         answers: dict[str, _Answer] = {}
         for quantity, some in _alike(parameters).items():
             answer = asking.best(some)
@@ -155,38 +155,40 @@ class _Answer:
 
 
 class _Asking:
-    """One effect put to the test: parameters of one quantity are moved together."""
+    """One effect put to the test: parameters of one quantity are moved together.
 
-    def __init__(self, suspicion: Suspicion, problem: Problem) -> None:
+    Args:
+        suspicion: Who asks.
+        problem: The fit with the effect's parameters free, too.
+        rebuilt: Whether the effect needs another model. If not, it changes nothing at its nominal
+            value, bit for bit; but a model with a joint more is not solved to the last bit alike.
+    """
+
+    def __init__(self, suspicion: Suspicion, problem: Problem, *, rebuilt: bool) -> None:
         self.suspicion, self.problem = suspicion, problem
         space, fitted = problem.space, suspicion.fitted
         self.here = space.encode(space.nominal())[0]
         self.here[: len(fitted)] = suspicion.u
-        self.base = problem.residual(self.here[None]).values[0]
+        self.base = problem.residual(self.here[None]).values[0] if rebuilt else suspicion.base
 
     def best(self, parameters: Sequence[Parameter]) -> _Answer | None:
-        """What the quantity explains at its best value."""
-        found: _Answer | None = None
-        for steps, jumps in self._shares(parameters):
-            for answer in self._explained(parameters, steps, jumps=jumps):
-                if found is None or answer.explained.sum() > found.explained.sum():
-                    found = answer
-        return found
-
-    def _shares(self, parameters: Sequence[Parameter]) -> list[tuple[np.ndarray, bool]]:
-        """Batches of shares of the unit cube by which to move, and whether they act in jumps."""
+        """What the quantity explains at its best value; none where it leaves no trace."""
         nominal = float(parameters[0].encode(np.array([parameters[0].nominal]))[0])
         way = 1.0 - nominal if nominal < _TWO_SIDED[1] else -nominal
-        steps = [share * way for share in _TRIED]
-        if _TWO_SIDED[0] < nominal < _TWO_SIDED[1]:
-            steps = [steps[0], -steps[0]]
-        changes = self._changes(parameters, np.array(steps))
-        if self._traces(changes).any():
-            return [(np.array(steps), False)]
-        onset = self._onset(parameters, way)
-        if onset is None:
-            return []
-        return [(onset + np.sign(way) * np.array(_ONSET_STEPS) * 1e-3, True)]
+        both = _TWO_SIDED[0] < nominal < _TWO_SIDED[1]
+        steps = way * np.array([_TRIED[0], -_TRIED[0]] if both else _TRIED)
+        changes = self._changes(parameters, steps)
+        jumps = not self._traces(changes).any()
+        if jumps:
+            # what may err both ways does not begin somewhere: it is too weak to matter
+            onset = None if both else self._onset(parameters, way)
+            if onset is None:
+                return None
+            steps = onset + np.sign(way) * np.array(_ONSET_STEPS) * 1e-3
+            changes = self._changes(parameters, steps)
+        alone = len(parameters) == 1
+        answers = self._explained(changes, steps, alone=alone, jumps=jumps)
+        return max(answers, key=lambda answer: float(answer.explained.sum()))
 
     def _onset(self, parameters: Sequence[Parameter], way: float) -> float | None:
         """How far from nominal a parameter first leaves a trace, where it does not at once."""
@@ -219,12 +221,12 @@ class _Asking:
         return (changes**2).mean(axis=1) > _TRACE * (self.base**2).mean()
 
     def _explained(
-        self, parameters: Sequence[Parameter], steps: np.ndarray, *, jumps: bool
+        self, changes: np.ndarray, steps: np.ndarray, *, alone: bool, jumps: bool
     ) -> Iterator[_Answer]:
-        changes = self._changes(parameters, steps)
+        """What each change (k, N) of the residual explains."""
         for step, change in zip(steps, changes, strict=True):
             new = self.suspicion._new(change * self.suspicion._root)
-            yield self._by_column(new, float(step), alone=len(parameters) == 1, jumps=jumps)
+            yield self._by_column(new, float(step), alone=alone, jumps=jumps)
 
     def _by_column(self, new: np.ndarray, step: float, *, alone: bool, jumps: bool) -> _Answer:
         """Each column by its own parameter, or all by the same; what jumps counts as it was tried.

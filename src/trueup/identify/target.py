@@ -14,7 +14,8 @@ from trueup.space import Space
 _FINE = 0.2  # of a physics step: how far a delay is moved for its slope
 _SHARE = 0.25  # of a physics step: how finely two delays are shared out
 _RARE = 1e-3  # of a prior on either side: what lies beyond does not count
-_FURTHEST = 2.5  # of the prior's spread: a share beyond is not looked at
+_FURTHEST = 2.5  # of the prior's spread: beyond, shares are looked at in whole steps
+_SHARES = 16.0  # of those, at most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +95,9 @@ class Target:
         longest = self.longest(u)
         total = _acting(u[i] * widths[i]) + _acting(u[longest] * widths[longest])
         most = min(total - 1.0, widths[i] * (self.centre[i] + _FURTHEST * self.spread[i]))
-        shares = np.unique([0.0, *np.arange(1.0, max(most, 1.0), _SHARE), total])
+        coarse = max(1.0, total / _SHARES)
+        beyond = np.arange(np.ceil(max(most, 1.0)), total - 1.0, coarse)
+        shares = np.unique([0.0, *np.arange(1.0, max(most, 1.0), _SHARE), *beyond, total])
         found = np.tile(u, (len(shares), 1))
         found[:, i] = shares / widths[i]
         found[:, longest] = (total - shares) / widths[longest]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from time import perf_counter
 from typing import Any
@@ -16,11 +16,12 @@ from trueup.errors import TrueupError
 from trueup.identify.descent import usual_size
 from trueup.identify.estimate import Estimate, Finding, belief_of, findings_of
 from trueup.identify.posterior import prior_spread, unseen_of
-from trueup.identify.probing.cloud import Belief, settle
+from trueup.identify.probing.cloud import Belief, Settled, settle
 from trueup.identify.probing.joined import Joined, part_of
 from trueup.identify.probing.open_minded import open_minded
 from trueup.identify.probing.probes import FORCE, kind_of, noise_of, probed, rested, signals_of
 from trueup.identify.problem import Problem, Residual
+from trueup.identify.usable import Split
 from trueup.space import Space
 from trueup.versions import versions
 from trueup.worlds import World
@@ -75,23 +76,37 @@ def identify_contact(
         on_progress: Told in a line how it stands.
     """
     began = perf_counter()
-    tell = on_progress or (lambda _: None)
     split = probed(world, episodes)
     compared = tuple(signals or signals_of(world, (*split.fitted, *split.held)))
-    free = _free(world, space, compared)
-    options = {"signals": compared, "window_s": window_s, "threads": threads}
-    arm = {} if arm is None else arm
-    centre = free.encode(free.nominal())[0]
-    prior = Belief(mean=centre, covariance=np.diag(prior_spread(free) ** 2))
-    generator = np.random.default_rng(seed)
-    setting = _Setting(world=world, free=free, arm=arm, options=options)
-    problem, judge = setting.joined(split.fitted), setting.joined(split.held)
-    for one, some in ((problem, split.fitted), (judge, split.held)):
-        one.residual(centre[None])
-        one.scale = noise_of(some, one.columns)
+    setting = _Setting(
+        world=world,
+        free=_free(world, space, compared),
+        arm={} if arm is None else arm,
+        options={"signals": compared, "window_s": window_s, "threads": threads},
+    )
+    problem = setting.weighed(split.fitted)
+    tell = on_progress or (lambda _: None)
+    best = _settled(setting, split, problem, np.random.default_rng(seed), tell)
+    found = _estimate(setting, split, problem, best)
+    seconds = round(perf_counter() - began, 2)
+    return replace(found, made={"seconds": seconds, **found.made})
+
+
+# ------------------------------------------------------------------------------------------------
+
+
+def _settled(
+    setting: _Setting,
+    split: Split,
+    problem: Joined,
+    generator: np.random.Generator,
+    tell: Told,
+) -> Settled:
+    """Where clouds of points close in, each replayed from beginnings a little elsewhere."""
+    prior = setting.prior
     others = [setting.joined(split.fitted, generator) for _ in range(_BEGINNINGS)]
-    tell(f"{len(split.fitted)} probes, {len(free)} parameters: looking everywhere")
-    best = settle(
+    tell(f"{len(split.fitted)} probes, {len(setting.free)} parameters: looking everywhere")
+    return settle(
         problem,
         prior,
         generator,
@@ -100,33 +115,34 @@ def identify_contact(
             f"cloud {k}: {100 * np.median(now.spread / prior.spread):.0f} % of the prior is left"
         ),
     )
-    u, covariance = best.belief.mean, best.belief.covariance
+
+
+def _estimate(setting: _Setting, split: Split, problem: Joined, best: Settled) -> Estimate:
+    """What clouds settled on, with what it leaves of the probes and what no probe tells."""
+    free, prior, u = setting.free, setting.prior, best.belief.mean
+    covariance, judge = best.belief.covariance, setting.weighed(split.held)
     findings = findings_of(free, u, covariance, best.belief.spread / prior.spread)
     kinds = {kind_of(episode) for episode in split.fitted}
     unseen = unseen_of(free, covariance, prior.spread)
     return Estimate(
-        world=world.name,
+        world=setting.world.name,
         belief=belief_of(free, u, covariance),
         findings=findings,
         unseen=(*map(str, unseen), *_advice(findings, kinds)),
-        fitted=problem.misfit(centre, u, len(split.fitted)),
-        held=judge.misfit(centre, u, len(split.held)),
+        fitted=problem.misfit(prior.mean, u, len(split.fitted)),
+        held=judge.misfit(prior.mean, u, len(split.held)),
         noise=problem.sizes(u),
         notes=(*split.notes, *_strange(problem, u)),
         made={
-            "seconds": round(perf_counter() - began, 2),
             "replays": best.points * len(split.fitted),
             "clouds": best.clouds,
             "still": best.still,
             "probes": sorted(kinds),
-            "window_s": window_s,
-            "signals": list(compared),
+            "window_s": setting.options["window_s"],
+            "signals": list(setting.options["signals"]),
             "versions": versions("mujoco", "numpy", "scipy"),
         },
     )
-
-
-# ------------------------------------------------------------------------------------------------
 
 
 def _free(world: World, space: Space | None, signals: Sequence[str]) -> Space:
@@ -157,6 +173,19 @@ class _Setting:
     free: Space
     arm: Estimate | Mapping[str, float]
     options: Mapping[str, Any]
+
+    @property
+    def prior(self) -> Belief:
+        """What is thought before any probe."""
+        spread = prior_spread(self.free)
+        return Belief(mean=self.free.encode(self.free.nominal())[0], covariance=np.diag(spread**2))
+
+    def weighed(self, episodes: Sequence[Episode]) -> Joined:
+        """The probes, every column in units of its own noise."""
+        found = self.joined(episodes)
+        found.residual(self.prior.mean[None])  # which tells the columns
+        found.scale = noise_of(episodes, found.columns)
+        return found
 
     def joined(
         self, episodes: Sequence[Episode], generator: np.random.Generator | None = None

@@ -101,7 +101,6 @@ def identify_payload(
         threads: CPU threads; 0 takes all.
         on_progress: Told in a line how it stands.
     """
-    began, tell = perf_counter(), on_progress or (lambda _: None)
     if not 0.0 <= masses_known < 1.0:
         raise TrueupError(
             f"Masses cannot be known to {masses_known:g} of themselves.",
@@ -109,52 +108,63 @@ def identify_payload(
         )
     free, hand = unknowns(world, space, link)
     setting = Setting(world=world, free=free, hand=hand, signals=tuple(signals), threads=threads)
-    splits = [usable(some) for some in (loaded, bare) if len(some)]
-    tell("a first fit, without what judges it")
-    _, first = fitted(setting, [s.fitted for s in splits], starts(free), tell)
-    judge = setting.joined([s.held for s in splits])
-    tell("all recordings")
-    sides = [cleaned(some).episodes for some in (loaded, bare) if len(some)]
-    problem, u = fitted(setting, sides, [first], tell)
-    u, covariance = bottom(problem, u, free)
-    spread = prior_spread(free)
-    centre = free.encode(free.nominal())[0]
-    estimate = Estimate(
-        world=world.name,
-        belief=belief_of(free, u, covariance),
-        findings=findings_of(free, u, covariance, np.sqrt(np.diag(covariance)) / spread),
-        unseen=tuple(map(str, unseen_of(free, covariance, spread))),
-        fitted=problem.misfit(centre, u, sum(map(len, sides))),
-        held=judge.misfit(centre, first, sum(len(s.held) for s in splits)),
-        noise=problem.sizes(u),
-        notes=tuple(note for split in splits for note in split.notes),
-        made={
-            "seconds": round(perf_counter() - began, 2),
-            "recordings": {"loaded": len(loaded), "bare": len(bare)},
-            "link": link,
-            "versions": versions("mujoco", "numpy", "scipy"),
-        },
-    )
-    return _weighed(
-        setting, estimate, u, covariance, masses_known=masses_known, bare=bool(len(bare))
-    )
+    made = {"recordings": {"loaded": len(loaded), "bare": len(bare)}, "link": link}
+    found = _fitted(setting, [some for some in (loaded, bare) if len(some)], made, on_progress)
+    return _weighed(setting, found, masses_known=masses_known, bare=bool(len(bare)))
 
 
 # ------------------------------------------------------------------------------------------------
 
 
-def _weighed(
+@dataclass(frozen=True, kw_only=True)
+class _Fitted:
+    """The arm with what it carries, in the unit cube and as an estimate."""
+
+    u: np.ndarray
+    covariance: np.ndarray
+    estimate: Estimate
+
+
+def _fitted(
     setting: Setting,
-    estimate: Estimate,
-    u: np.ndarray,
-    covariance: np.ndarray,
-    *,
-    masses_known: float,
-    bare: bool,
-) -> Payload:
-    free, hand = setting.free, setting.hand
+    sides: Sequence[Sequence[Episode]],
+    made: dict[str, Any],
+    on_progress: Told | None,
+) -> _Fitted:
+    """A first fit, which is judged, and from there one of all recordings: with and without load."""
+    began, tell = perf_counter(), on_progress or (lambda _: None)
+    free, splits = setting.free, [usable(some) for some in sides]
+    tell("a first fit, without what judges it")
+    _, first = fitted(setting, [s.fitted for s in splits], starts(free), tell)
+    judge = setting.joined([s.held for s in splits])
+    tell("all recordings")
+    everything = [cleaned(some).episodes for some in sides]
+    problem, u = fitted(setting, everything, [first], tell)
+    u, covariance = bottom(problem, u, free)
+    spread, centre = prior_spread(free), free.encode(free.nominal())[0]
+    estimate = Estimate(
+        world=setting.world.name,
+        belief=belief_of(free, u, covariance),
+        findings=findings_of(free, u, covariance, np.sqrt(np.diag(covariance)) / spread),
+        unseen=tuple(map(str, unseen_of(free, covariance, spread))),
+        fitted=problem.misfit(centre, u, sum(map(len, everything))),
+        held=judge.misfit(centre, first, sum(len(s.held) for s in splits)),
+        noise=problem.sizes(u),
+        notes=tuple(note for split in splits for note in split.notes),
+        made={
+            "seconds": round(perf_counter() - began, 2),
+            **made,
+            "versions": versions("mujoco", "numpy", "scipy"),
+        },
+    )
+    return _Fitted(u=u, covariance=covariance, estimate=estimate)
+
+
+def _weighed(setting: Setting, found: _Fitted, *, masses_known: float, bare: bool) -> Payload:
+    """What is the payload's of a loaded link, and how sure that is."""
+    free, hand, u = setting.free, setting.hand, found.u
     columns = [free.index(name) for name in hand.names]
-    part = covariance[np.ix_(columns, columns)]
+    part = found.covariance[np.ix_(columns, columns)]
     generator = np.random.default_rng(0)
     draws = generator.multivariate_normal(u[columns], part, _DRAWS)
     masses, places = _parted(hand, np.concatenate([u[None, columns], draws]))
@@ -162,7 +172,7 @@ def _weighed(
     low, high = np.quantile(masses[1:] * scales, (0.05, 0.95))
     beyond = [n for n, at in zip(hand.names, u[columns], strict=True) if abs(at - 0.5) > _EDGE]
     told = bool(0.0 < high - low < _TOLD * masses[0]) and not beyond
-    point = {n: v for n, v in estimate.point.items() if n not in hand}
+    point = {n: v for n, v in found.estimate.point.items() if n not in hand}
     return Payload(
         mass_kg=float(masses[0]),
         low_kg=float(low),
@@ -171,7 +181,7 @@ def _weighed(
         place_std_m=1.4826 * np.median(np.abs(places[1:] - np.median(places[1:], axis=0)), axis=0),
         told=told,
         sentence=_beyond(beyond) or _sentence(masses[0], low, high, told=told, bare=bare),
-        loaded=estimate,
+        loaded=found.estimate,
         bare=Point({**point, **hand.nominal()}),
     )
 
