@@ -1,7 +1,8 @@
 """Automatic against uniform randomization, toward one space of twice the default width.
 
 Both trainings have the same seed, settings, steps and space, and no early stop: for both, the
-policy after the last step counts, so that none is chosen among several. Uniform draws every point
+policy after the last step counts, so that none is chosen among several. Both begin with nothing: an
+expert's lessons would show what a curriculum is to make findable. Uniform draws every point
 from the whole wide space. Automatic begins at a quarter of its width and moves the ends of each
 range by success. Then both play the same episodes at the same points of that space, compared in
 pairs.
@@ -66,8 +67,8 @@ def _lines(seed: int, effort: Effort) -> list[Measure]:
 
 
 def _settings(seed: int, steps: int) -> Settings:
-    """The defaults, but for one look only, at the end, and no success that is enough."""
-    settings = Settings(seed=seed, steps=steps, target=1.0, confirm_episodes=_JUDGED)
+    """The defaults, but for no lessons, one look at the end, and no success that is enough."""
+    settings = Settings(seed=seed, steps=steps, target=1.0, confirm_episodes=_JUDGED, lessons=0)
     return replace(settings, check_every=settings.updates)
 
 

@@ -35,7 +35,7 @@ def measure(effort: Effort) -> list[Measure]:
 
 
 def _line(name: str, space: Space, effort: Effort, target: Target | None) -> Measure:
-    settings = Settings()
+    settings = Settings(lessons=0)
     with one_torch_thread():
         trainer = Trainer(worlds.get(WORLD), FromPrior(space), settings)
         for _ in range(_WARM_UP):

@@ -33,7 +33,7 @@ _TURNS = 10
 
 
 def measure(effort: Effort) -> list[Measure]:
-    settings, turns = Settings(), Turns()
+    settings, turns = Settings(lessons=0), Turns()
     world = worlds.get(WORLD)
     with one_torch_thread():
         ours, peer = Trainer(world, FromPrior(world.space), settings), _Peer(settings)

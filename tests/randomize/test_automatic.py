@@ -66,6 +66,23 @@ def test_draws_stay_in_the_ranges_and_boundary_episodes_touch_them():
     assert abs(touching[boundary].mean() - 0.25) < 0.03
 
 
+def test_ends_that_have_arrived_are_only_watched():
+    """Else most worlds would be harder than any that will come."""
+    plan = Automatic(space_of(40), start=1.0, boundary=0.5)
+    values = plan.draw(np.random.default_rng(0), 4000).values
+    boundary = (np.abs(values) >= 0.5 - 1e-12).any(axis=1)
+    assert 0.05 < boundary.mean() < 0.15
+    generator = np.random.default_rng(1)
+    for _ in range(4):
+        points = plan.draw(generator, 100).values
+        plan.learn(points, np.zeros(100, bool))
+    assert plan.shares.min() > 0.2
+    ends = 0.5 * plan.shares[:, 1]
+    values = plan.draw(generator, 4000).values
+    blamed = (np.abs(values) >= ends - 1e-12).any(axis=1)
+    assert blamed.mean() > 0.4  # nothing succeeds: somebody must be to blame
+
+
 def test_the_distribution_is_what_plain_episodes_come_from():
     mass, usual = "object/cube/mass", LogUniform(0.5, 2.0)
     log = Parameter(name=mass, unit="kg", nominal=1.0, low=0.25, high=4.0, scale="log", prior=usual)

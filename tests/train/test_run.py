@@ -148,6 +148,25 @@ def test_success_is_told_with_its_interval():
     assert (stored["good"], stored["n"], stored["share"]) == (95, 100, 0.95)
 
 
+@pytest.mark.parametrize(("least", "played"), [(0.99, 256), (0.0, 600), (None, 600)])
+def test_a_confirmation_that_is_lost_is_not_played_to_the_end(least, played):
+    fresh = made()
+    policy, world = fresh.policy(), fresh.world
+    found = success_of(policy, world, world.space, 600, [3], threads=1, least=least)
+    whole = success_of(policy, world, world.space, 600, [3], threads=1)
+    assert found.n == played
+    assert whole.n == 600
+    if least is not None:
+        assert (found.interval[0] >= least) == (whole.interval[0] >= least)
+
+
+def test_nominal_worlds_are_not_played_where_the_others_decide_already():
+    trainer = made(target=0.9)
+    trainer.look()
+    assert set(trainer.confirm(whole=False)) == {"randomized"}
+    assert set(trainer.confirm()) == {"nominal", "randomized"}
+
+
 def test_the_policy_does_not_depend_on_threads(tmp_path):
     one, two = (
         run_of(tmp_path / str(k), steps=steps(4), confirm_episodes=2, threads=k).run()

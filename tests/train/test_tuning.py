@@ -8,8 +8,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+import torch
 
 from tests.train.rigs import QUICK, learned, made, trained
+from tests.train.runs import metrics, run_of, steps
 from tests.train.swing import Swing
 from trueup.errors import TrueupError
 from trueup.evaluate import compared, evaluate, piloted, trials
@@ -17,7 +19,7 @@ from trueup.policies import Feature, Layer, Policy, network_bytes, network_layer
 from trueup.randomize import FromPrior
 from trueup.space import Uniform
 from trueup.train import Trainer
-from trueup.train.learner import actor_bytes
+from trueup.train.learner import actor_bytes, spread
 from trueup.worlds import get
 
 DAMPING = "actuation/swing/damping"
@@ -68,6 +70,72 @@ def test_only_the_critic_learns_at_first():
     assert not np.array_equal(before[0].weight, late[0].weight)
     critic = [tuned(k).ppo.save()["critic_state_dict"]["mlp.0.weight"] for k in (0, 6)]
     assert not bool((critic[0] == critic[1]).all())
+
+
+@pytest.mark.parametrize(
+    ("asked", "known", "wanted"),
+    [
+        (0.4, [0.1], 0.4),
+        (None, [0.1], 0.1),
+        (None, [0.0], 0.05),
+        (None, [9.0], 0.6),
+        (None, [0.1, 0.1], 0.15),
+        (None, [float("nan")], 0.15),
+        (None, "much", 0.15),
+        (None, None, 0.15),
+    ],
+    ids=["asked for", "as it ended", "too little", "too much", "of another", "nan", "text", "none"],
+)
+def test_it_explores_as_its_parent_did_in_the_end(asked, known, wanted):
+    parent = trained()
+    told = {**parent.provenance.configuration, "spread": known}
+    parent = replace(parent, provenance=replace(parent.provenance, configuration=told))
+    trainer = made(start=parent, exploration=asked)
+    assert spread(trainer.ppo) == pytest.approx([wanted])
+
+
+def test_a_policy_tells_how_much_its_training_explored():
+    trainer = learned()
+    assert trained().provenance.configuration["spread"] == spread(trainer.ppo)
+
+
+def test_its_scales_stay_as_they_were():
+    """What the weights rely on must not move under them."""
+    before, after = (network_layers(actor_bytes(tuned(k).ppo))[:2] for k in (0, 8))
+    for a, b in zip(before, after, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
+
+
+def test_the_critic_keeps_its_pace_where_the_actor_is_slowed():
+    trainer = made(start=trained(), kl_done=1e-6, kl=1e-6, critic_first=0)
+    for _ in range(4):
+        trainer.learn()
+    actor, critic = (group["lr"] for group in trainer.ppo.optimizer.param_groups)
+    assert actor < 1e-4
+    assert critic == trainer.settings.learning_rate
+
+
+def test_it_is_looked_at_before_it_is_touched(tmp_path):
+    run_of(tmp_path / "run", start=trained(), steps=steps(1), target=1.0).run()
+    looks = [line["update"] for line in metrics(tmp_path / "run") if "success/look" in line]
+    assert looks == [0, 1]
+
+
+def test_it_stays_where_nothing_better_comes():
+    trainer = made(start=trained())
+    assert trainer.untouched
+    assert trainer.look().share > 0.8
+    with torch.no_grad():
+        for parameter in trainer.ppo.get_policy().mlp.parameters():
+            parameter.zero_()
+    trainer.look()
+    close(trainer.policy().stored, trained().stored, 1e-6)
+
+
+def test_one_that_is_good_enough_already_is_left_as_it_is(tmp_path):
+    ended = run_of(tmp_path / "run", start=trained(), target=0.5, target_nominal=0.5).run()
+    assert (ended.why, ended.steps) == ("target", 0)
+    close(ended.policy.stored, trained().stored, 1e-6)
 
 
 def test_it_records_its_parent(tmp_path):

@@ -13,6 +13,7 @@ from trueup.space import Points, Space
 
 _RECENT = 512  # plain episodes that the running success looks back on
 _MOST_PUSHED = 0.25  # share of parameters at an end in a boundary episode
+_WATCHED = 0.2  # share of its boundary episodes that an end keeps which is as far out as it may be
 _FASTER, _SLOWEST = 1.25, 8.0  # how an end's pace recovers, and how far it falls
 _ARRAYS = ("shares", "paces", "pushed", "others", "group")
 _NUMBERS = ("share_pushed", "plain", "plain_count")
@@ -42,6 +43,12 @@ class Automatic(Plan):
     halves until boundary episodes succeed half as often as plain ones, and grows again when they do
     better.
 
+    An episode at many ends is harder than any that will come, and is only played to find out how
+    far those may go. So boundary episodes become fewer as ends arrive at their full way, down to a
+    few that watch over them, unless plain episodes fail too and somebody is to blame. A curriculum
+    that has come all the way draws nearly as the plain prior does, and has begun with worlds in
+    which the first success is found sooner.
+
     Args:
         space: The space; its priors are the full ranges.
         widest: Stretches the full ranges, up to the parameters' bounds.
@@ -49,7 +56,7 @@ class Automatic(Plan):
         step: Share of that way by which an end moves at once, or less on its way out.
         low: Success at an end below which it moves in.
         high: Success at an end above which it moves out.
-        boundary: Share of boundary episodes.
+        boundary: Share of boundary episodes, while all ends may still move out.
         trials: Episodes at an end before it may move.
     """
 
@@ -66,7 +73,7 @@ class Automatic(Plan):
         low: float = 0.3,
         high: float = 0.5,
         boundary: float = 0.5,
-        trials: int = 32,
+        trials: int = 16,
     ) -> None:
         super().__init__(space)
         self.step = checked_share("step", step)
@@ -154,14 +161,20 @@ class Automatic(Plan):
     def _pushes(self, generator: np.random.Generator, n: int) -> np.ndarray:
         """(n, k, 2) which ends each episode is put at; none in plain ones."""
         k = len(self._ranges)
-        boundary = generator.random(n) < self.boundary
+        going = self._exists & (self._shares < 1.0)
+        failing = self._plain_count >= self.trials and self._plain < self.low
+        share = 1.0 if failing else going.sum() / max(1, self._exists.sum())
+        watched = 1.0 if failing else max(1.0 - share, _WATCHED)
+        boundary = generator.random(n) < self.boundary * max(share, _WATCHED)
         pushed = generator.random((n, k)) < self._share_pushed
         if k:  # at least one each
             pushed[np.arange(n), generator.integers(0, k, n)] = True
         upper = generator.random((n, k)) < 0.5
         upper = np.where(self._exists.all(axis=1), upper, self._exists[:, 1])
         chosen = pushed & boundary[:, None]
-        return np.stack([chosen & ~upper, chosen & upper], axis=-1)
+        ends = np.stack([chosen & ~upper, chosen & upper], axis=-1)
+        watching = generator.random((n, k, 1)) < watched
+        return ends & (going | watching)
 
     def _count_plain(self, good: np.ndarray) -> None:
         for won in good.tolist():

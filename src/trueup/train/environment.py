@@ -37,6 +37,7 @@ class Environment(VecEnv):
         plan: Where points come from.
         settings: Costs and bonuses.
         generator: All randomness of points, episodes and their order.
+        expected: Success before the first episode has ended: 1 where there is a policy already.
     """
 
     def __init__(
@@ -46,6 +47,8 @@ class Environment(VecEnv):
         plan: Plan,
         settings: Settings,
         generator: np.random.Generator,
+        *,
+        expected: float = 0.0,
     ) -> None:
         self.worlds, self.contract, self.plan = worlds, contract, plan
         self.settings, self.generator = settings, generator
@@ -53,6 +56,8 @@ class Environment(VecEnv):
         self.device, self.cfg = "cpu", {}
         self.max_episode_length = worlds.world.steps
         self.recent: deque[bool] = deque(maxlen=4 * worlds.n)
+        self._expected = expected
+        self.counting = True  # whether episodes say how good the policy is
         self.scale = Scale(worlds.n, settings.gamma)
         self._drive, self._memory = contract.drive(), contract.memory(worlds.n)
         n = worlds.n
@@ -123,10 +128,18 @@ class Environment(VecEnv):
         """Of the last episodes, with all the randomness of exploration; nan before the first."""
         return float(np.mean(self.recent)) if self.recent else float("nan")
 
+    def answers(self, targets: np.ndarray) -> np.ndarray:
+        """The answers (n, servos) that pull the servos to some targets, as far as they can."""
+        return np.clip((targets - self._joints()) / self._drive.lead, -1.0, 1.0)
+
+    def _joints(self) -> np.ndarray:
+        """Where the joints are, as far as the robot knows."""
+        measured = self.contract.interface.measured
+        return self._memory.targets if measured is None else self.worlds.observation[measured]
+
     def _commands(self, answer: np.ndarray) -> np.ndarray:
-        memory, measured = self._memory, self.contract.interface.measured
-        joints = memory.targets if measured is None else self.worlds.observation[measured]
-        memory.targets = self._drive.moved(memory.targets, answer, joints)
+        memory = self._memory
+        memory.targets = self._drive.moved(memory.targets, answer, self._joints())
         return memory.targets
 
     def _reward(self, step: Step, answer: np.ndarray) -> np.ndarray:
@@ -141,7 +154,7 @@ class Environment(VecEnv):
     def _close(self, rows: np.ndarray) -> None:
         """Tell the plan how episodes ended; those that began in the middle or eased say nothing."""
         counted = rows[self._whole[rows]]
-        if len(counted):
+        if len(counted) and self.counting:
             success = self._succeeded[counted].copy()
             self.plan.learn(self.worlds.points[counted], success)
             self.recent.extend(success.tolist())
@@ -160,7 +173,8 @@ class Environment(VecEnv):
 
     def _ease(self, n: int) -> np.ndarray:
         """How much easier the next episodes begin: fewer do, the more of the others succeed."""
-        share = self.settings.practice * (1.0 - np.nan_to_num(self.success_share))
+        success = self.success_share if self.recent else self._expected
+        share = self.settings.practice * (1.0 - success)
         chosen = self.generator.random(n) < share
         return np.where(chosen, self.generator.random(n), 0.0)
 

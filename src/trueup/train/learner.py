@@ -18,6 +18,8 @@ from trueup.policies import Layer, network_bytes, network_layers
 from trueup.train.environment import ACTOR, CRITIC, Environment
 from trueup.train.settings import Settings
 
+_NEW = 0.6  # exploration of a network that knows nothing
+
 
 def make_ppo(environment: Environment, settings: Settings) -> PPO:
     """A new actor and critic, and what teaches them."""
@@ -27,7 +29,8 @@ def make_ppo(environment: Environment, settings: Settings) -> PPO:
         "activation": "elu",
         "obs_normalization": True,
     }
-    noise = {"class_name": "GaussianDistribution", "init_std": settings.exploration}
+    exploration = _NEW if settings.exploration is None else settings.exploration
+    noise = {"class_name": "GaussianDistribution", "init_std": exploration}
     configuration: dict[str, Any] = {
         "num_steps_per_env": settings.horizon,
         "multi_gpu": None,
@@ -52,6 +55,27 @@ def make_ppo(environment: Environment, settings: Settings) -> PPO:
         return PPO.construct_algorithm(
             environment.get_observations(), environment, configuration, "cpu"
         )
+
+
+class _TwoPaces(torch.optim.Adam):
+    """Adam that lets the critic keep its own pace.
+
+    rsl_rl gives actor and critic one learning rate, and lowers it where the actor moves too far. A
+    policy that hardly explores moves far with every step, so its critic would all but stand still
+    and be wrong as soon as the policy has changed.
+    """
+
+    def step(self, closure: Any = None) -> Any:
+        for group in self.param_groups:
+            group["lr"] = group.get("own", group["lr"])
+        return super().step(closure)
+
+
+def free_critic(ppo: PPO, rate: float) -> None:
+    """Let the critic learn at a rate of its own, whatever the actor's is."""
+    actor, critic = list(ppo.actor.parameters()), list(ppo.critic.parameters())
+    groups = [{"params": actor}, {"params": critic, "own": rate}]
+    ppo.optimizer = _TwoPaces(groups, lr=ppo.learning_rate)
 
 
 def actor_bytes(ppo: PPO) -> bytes:
@@ -92,6 +116,18 @@ def widths(stored: bytes) -> tuple[int, ...]:
     return tuple(len(layer.bias) for layer in layers[:-1])
 
 
+def spread(ppo: PPO) -> list[float]:
+    """The standard deviation of each answer: how much the actor explores."""
+    return _deviations(ppo).detach().tolist()
+
+
+def set_spread(ppo: PPO, wanted: float | list[float]) -> None:
+    """Let the actor explore this much, in all answers alike or in each its own way."""
+    with torch.no_grad():
+        deviations = _deviations(ppo)
+        deviations.copy_(torch.as_tensor(wanted, dtype=deviations.dtype).expand_as(deviations))
+
+
 @contextlib.contextmanager
 def only_critic(ppo: PPO, frozen: bool) -> Iterator[None]:
     """Teach the critic alone: one that knows nothing yet would ruin a policy that is tuned."""
@@ -116,6 +152,10 @@ def check_finite(ppo: PPO, losses: dict[str, float]) -> None:
             f"Training stopped: the network is no longer finite (losses: {shown}).",
             fix="Go on from the last checkpoint with a smaller learning rate or smaller rewards.",
         )
+
+
+def _deviations(ppo: PPO) -> torch.Tensor:
+    return ppo.get_policy().get_parameter("distribution.std_param")
 
 
 def _linear(actor: MLPModel) -> list[nn.Linear]:

@@ -10,6 +10,7 @@ from trueup.policies import Policy
 from trueup.space import Space
 from trueup.worlds import World
 
+_PART = 256  # episodes between two questions whether the rest is still worth playing
 _SALT = 7919  # keeps these episodes apart from every other use of the training's seed
 
 
@@ -45,7 +46,14 @@ class Success:
 
 
 def success_of(
-    policy: Policy, world: World, space: Space, n: int, seed: list[int], *, threads: int = 0
+    policy: Policy,
+    world: World,
+    space: Space,
+    n: int,
+    seed: list[int],
+    *,
+    threads: int = 0,
+    least: float | None = None,
 ) -> Success:
     """How often a policy succeeds at fresh points of a space.
 
@@ -56,10 +64,21 @@ def success_of(
         n: How many episodes.
         seed: Which episodes; never the ones it learned from.
         threads: CPU threads; 0 takes all.
+        least: Stop once the lower end of the interval could not reach this any more, whatever the
+            episodes left would give.
     """
     points, seeds = trials(space, n, _mixed(seed))
-    played = evaluate(world, piloted(policy), points, seeds, batch=256, threads=threads)
-    return Success(good=int(played.success.sum()), n=n)
+    part = n if least is None else _PART
+    good = played = 0
+    for begin in range(0, n, part):
+        rows = slice(begin, begin + part)
+        found = evaluate(
+            world, piloted(policy), points[rows], seeds[rows], batch=256, threads=threads
+        )
+        good, played = good + int(found.success.sum()), played + len(found.success)
+        if least is not None and wilson(good + n - played, n)[0] < least:
+            break
+    return Success(good=good, n=played)
 
 
 def _mixed(seed: list[int]) -> int:

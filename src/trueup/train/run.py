@@ -20,8 +20,9 @@ from trueup.policies import Policy
 from trueup.randomize import Plan
 from trueup.train.checkpoint import Checkpoint
 from trueup.train.look import Success
+from trueup.train.progress import Progress
 from trueup.train.settings import Settings
-from trueup.train.trainer import Progress, Trainer
+from trueup.train.trainer import Trainer
 from trueup.worlds import World
 
 POLICY, CHECKPOINT, CONFIGURATION, SPACE, METRICS, LOGS = (
@@ -101,14 +102,17 @@ class Run:
         stopped: threading.Event,
         on_progress: Callable[[Progress], None],
     ) -> Trained:
+        looking = trainer.untouched  # what is tuned is looked at first, and stays if it is the best
         while not trainer.done and not stopped.is_set():
-            progress = trainer.learn()
-            log.add(progress)
-            on_progress(progress)
-            found = self._look(trainer, log) if trainer.due else {}
-            if found and trainer.reached(found):
+            if not looking:
+                progress = trainer.learn()
+                log.add(progress)
+                on_progress(progress)
+            found = self._look(trainer, log) if looking or trainer.due else {}
+            looking = False
+            if found and trainer.judge.reached(found):
                 return self._ended(trainer, "target", found)
-            if trainer.keepable and not trainer.done:
+            if trainer.update and trainer.keepable and not trainer.done:
                 trainer.checkpoint().save(self.folder / CHECKPOINT)
         if not trainer.done:
             return self._ended(trainer, "interrupted", {})
@@ -119,9 +123,9 @@ class Run:
         """Look at the policy and keep the best; what a closer look found, if one was worth it."""
         log.look(trainer, "look", trainer.look())
         trainer.policy().save(self.folder / POLICY)
-        if not trainer.promising:
+        if not trainer.judge.promising:
             return {}
-        found = trainer.confirm()
+        found = trainer.confirm(whole=False)
         for name, success in found.items():
             log.look(trainer, name, success)
         return found

@@ -32,7 +32,12 @@ class Settings:
         epochs: How often an update goes over its data.
         minibatches: Parts of the data that are learned from at once.
         entropy: Reward for staying random.
-        exploration: Standard deviation of the first answers, which lie in [-1, 1].
+        lessons: Updates that imitate the world's scripted expert before reward counts, where the
+            world has one and no policy is given to begin from. 0 begins with nothing.
+        exploration: Standard deviation of the first answers, which lie in [-1, 1]. None for 0.6
+            from nothing, 0.15 after lessons, and for what a policy that is tuned ended with.
+        critic_first: Updates in which only the critic learns, where there is a policy already. A
+            critic that knows nothing would ruin it.
         practice: Share of episodes that begin nearer to their goal while none succeeds, in worlds
             that know how (`Scene.ease`); it falls to nothing as the others succeed, and such
             episodes do not count as successes.
@@ -64,7 +69,9 @@ class Settings:
     epochs: int = 5
     minibatches: int = 4
     entropy: float = 0.003
-    exploration: float = 0.6
+    lessons: int = 40
+    exploration: float | None = None
+    critic_first: int = 10
     practice: float = 0.5
     bonus: float = 2.0
     smoothness: float = 0.005
@@ -132,7 +139,9 @@ _BOUNDS = (
     ("epochs", 1, 1000),
     ("minibatches", 1, 1000),
     ("entropy", 0.0, 10.0),
+    ("lessons", 0, _HUGE),
     ("exploration", 1e-3, 10.0),
+    ("critic_first", 0, _HUGE),
     ("practice", 0.0, 0.95),
     ("bonus", 0.0, 1e6),
     ("smoothness", 0.0, 1e6),
@@ -148,4 +157,6 @@ _BOUNDS = (
 
 
 def _each(value: Any) -> tuple[float, ...]:
+    if value is None:
+        return ()
     return tuple(value) if isinstance(value, tuple) else (value,)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any
@@ -15,22 +17,29 @@ import torch
 from trueup.policies import Policy, Provenance
 from trueup.randomize import Plan
 from trueup.simulate import CpuWorlds
-from trueup.space import Space
+from trueup.train.beginning import SPREAD, Phases, exploration_of, parent_of
 from trueup.train.checkpoint import Checkpoint, generator_state, learned, relearn
 from trueup.train.environment import Environment
+from trueup.train.judge import Judge
 from trueup.train.learner import (
     actor_bytes,
     check_finite,
+    free_critic,
     load_actor,
     make_ppo,
     only_critic,
+    set_spread,
+    spread,
     widths,
 )
-from trueup.train.look import Success, success_of
+from trueup.train.lessons import Lessons
+from trueup.train.look import Success
+from trueup.train.progress import Progress
 from trueup.train.settings import Settings
 from trueup.train.terms import contract_for
 from trueup.versions import versions
 from trueup.worlds import Compiled, World
+from trueup.worlds.scripted_expert import expert_of
 
 _MAY_CHANGE = (
     "steps",
@@ -42,41 +51,9 @@ _MAY_CHANGE = (
     "target_nominal",
 )
 _FASTEST = 2e-3  # learning rate; the adaptive rule of rsl_rl would go up to five times that
+_KNOWN = 10**8  # steps that a tuned policy's normalizer counts for: its weights rely on it
 _SALT = 5501  # keeps the points of training apart from those a policy is evaluated at
-_CRITIC_FIRST = 6  # updates in which only the critic learns, when a policy is tuned
-
-
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """Where training stands after an update.
-
-    Attributes:
-        update: Updates done, of `updates`.
-        updates: In all, at most.
-        steps: Control steps learned from.
-        exploring: Success of the last training episodes, exploration included; nan at first.
-        look: Success at the last look, without exploration; none before the first.
-        reward: Mean of the last update, per step, scaled as it is learned from.
-        spread: Standard deviation of the answers.
-        steps_per_s: Control steps a second, learning included, looks not.
-        left_s: Seconds left if no target stops it earlier.
-        plan: Where the plan stands.
-        learning_rate: Of the last update.
-        losses: Of the last update.
-    """
-
-    update: int
-    updates: int
-    steps: int
-    exploring: float
-    look: Success | None
-    reward: float
-    spread: float
-    steps_per_s: float
-    left_s: float
-    plan: str
-    learning_rate: float
-    losses: dict[str, float]
+_CAREFUL = 3e-4  # learning rate with which an actor that knows something begins
 
 
 class Trainer:
@@ -110,9 +87,7 @@ class Trainer:
         self.world, self.plan, self.settings, self.start = world, plan, settings, start
         self.threads = threads
         self.update, self.wall_s = 0, 0.0
-        self.looked: Success | None = None
-        self.best: tuple[float, bytes] | None = None
-        self._best_now = False
+        self.judge = Judge(world, plan.space, settings, self.policy, threads=threads)
         self._generator = np.random.default_rng([settings.seed, _SALT])
         torch.manual_seed(settings.seed)
         if checkpoint is not None:
@@ -123,11 +98,20 @@ class Trainer:
             self.contract = replace(
                 self.contract, lead=start.contract.lead, rate=start.contract.rate
             )
+        expert = expert_of(world)
+        self.phases = Phases.of(settings, start=start, expert=expert is not None)
+        known = self.phases.known
         worlds = CpuWorlds(Compiled(world, plan.space), settings.worlds, threads=threads)
-        self.environment = Environment(worlds, self.contract, plan, settings, self._generator)
+        self.environment = Environment(
+            worlds, self.contract, plan, settings, self._generator, expected=float(known)
+        )
         self.ppo = make_ppo(self.environment, settings)
         if start is not None:
-            load_actor(self.ppo, start.stored, samples=settings.update)
+            load_actor(self.ppo, start.stored, samples=_KNOWN)
+        if known:
+            set_spread(self.ppo, exploration_of(start, settings))
+            free_critic(self.ppo, settings.learning_rate)
+        self._lessons = expert and Lessons(expert, self.environment, self.ppo, settings)
         self._observation = self.environment.get_observations()
         if checkpoint is not None:
             self._resume(checkpoint)
@@ -137,21 +121,45 @@ class Trainer:
     def learn(self) -> Progress:
         """One update: collect experience in all worlds, then learn from it."""
         began = perf_counter()
-        reward = self._collect()
-        self._set_pace()
-        with only_critic(self.ppo, self.start is not None and self.update < _CRITIC_FIRST):
-            losses = self.ppo.update()
+        reward, losses = self._take_lesson() if self._taught else self._practise()
         check_finite(self.ppo, losses)
         self.update += 1
         took = perf_counter() - began
         self.wall_s += took
         return self._progress(reward, losses, took)
 
+    def _practise(self) -> tuple[float, dict[str, float]]:
+        """One update of PPO: the mean reward of a step, and the losses."""
+        reward = self._collect()
+        self._set_pace()
+        with only_critic(self.ppo, self.update < self.phases.before):
+            return reward, self.ppo.update()
+
+    def _take_lesson(self) -> tuple[float, dict[str, float]]:
+        """One round of imitation: the mean reward of a step, and the error."""
+        assert self._lessons is not None
+        self.environment.counting = False  # the expert's episodes say nothing of the policy
+        self._observation, reward = self._lessons.collect(self._observation, self.update)
+        losses = self._lessons.learn(self.update)
+        if self.update + 1 == self.phases.lessons:
+            self._lessons.end()
+            self.environment.counting = True
+        return reward, losses
+
+    @property
+    def _taught(self) -> bool:
+        """Whether the next update is a lesson."""
+        return self.update < self.phases.lessons
+
     def _set_pace(self) -> None:
         """The better the policy, the smaller its steps."""
-        s, success = self.settings, np.nan_to_num(self.environment.success_share)
-        self.ppo.desired_kl = float(s.kl + success * (s.kl_done - s.kl))
-        self.ppo.learning_rate = min(self.ppo.learning_rate, _FASTEST)
+        s, ppo, phases = self.settings, self.ppo, self.phases
+        success = 1.0 if phases.known else np.nan_to_num(self.environment.success_share)
+        ppo.desired_kl = float(s.kl + success * (s.kl_done - s.kl))
+        ppo.schedule = "fixed" if self.update < phases.before else "adaptive"
+        if phases.known and self.update == phases.before:
+            ppo.learning_rate = min(s.learning_rate, _CAREFUL)
+        ppo.learning_rate = min(ppo.learning_rate, _FASTEST)
 
     def _collect(self) -> float:
         """Play `horizon` steps in all worlds; the mean reward of a step."""
@@ -175,12 +183,18 @@ class Trainer:
     # Looking ------------------------------------------------------------------------------------
 
     @property
+    def untouched(self) -> bool:
+        """Whether there is a policy that nothing has been learned on top of."""
+        return self.start is not None and self.update == 0
+
+    @property
     def due(self) -> bool:
         """Whether it is time for a look; seldom while hardly an episode succeeds."""
         every = self.settings.check_every
         if self.environment.success_share < 0.5 * self.settings.target:
             every *= 4
-        return self.done or self.update % every == 0
+        own = self.update - self.phases.lessons  # updates since the last lesson
+        return self.done or (own >= 0 and own % every == 0)
 
     @property
     def keepable(self) -> bool:
@@ -189,72 +203,49 @@ class Trainer:
 
     def look(self) -> Success:
         """Measure the policy as it would be stored, and remember the best."""
-        began = perf_counter()
-        stored = actor_bytes(self.ppo)
-        self.looked = self._success(stored, self.plan.space, self.settings.check_episodes, 0)
-        self._best_now = self.best is None or self.looked.share >= self.best[0]
-        if self._best_now:
-            self.best = (self.looked.share, stored)
-        self.wall_s += perf_counter() - began
-        return self.looked
+        with self._timed():
+            return self.judge.look(actor_bytes(self.ppo), self.update)
 
-    def confirm(self) -> dict[str, Success]:
-        """Measure the best policy again on fresh episodes: a look alone picks lucky ones.
+    def confirm(self, *, whole: bool = True) -> dict[str, Success]:
+        """Measure the best policy again on fresh episodes, by "randomized" and "nominal".
 
-        From then on it counts for what was found here.
+        Unless the `whole` answer is wanted, it ends as soon as it is clear that not both targets
+        are reached.
         """
+        with self._timed():
+            return self.judge.confirm(self._best(), self.update, whole=whole)
+
+    def _best(self) -> bytes:
+        return self.judge.best[1] if self.judge.best else actor_bytes(self.ppo)
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        """Count what is done towards the time that training takes."""
         began = perf_counter()
-        stored = self.best[1] if self.best else actor_bytes(self.ppo)
-        n = self.settings.confirm_episodes
-        found = {
-            "nominal": self._success(stored, Space(()), n, 1),
-            "randomized": self._success(stored, self.plan.space, n, 2),
-        }
-        self.best = (found["randomized"].share, stored)
+        yield
         self.wall_s += perf_counter() - began
-        return found
-
-    def reached(self, found: dict[str, Success]) -> bool:
-        """Whether both targets are reached for sure: by the lower ends of the intervals."""
-        s = self.settings
-        wanted = {"nominal": s.target_nominal, "randomized": s.target}
-        return all(found[name].interval[0] >= target for name, target in wanted.items())
-
-    @property
-    def promising(self) -> bool:
-        """Whether the last look was the best one and is worth the time of confirming it."""
-        good = self.looked is not None and self.looked.share >= self.settings.target
-        return good and self._best_now
-
-    def _success(self, stored: bytes, space: Space, n: int, stream: int) -> Success:
-        return success_of(
-            self.policy(stored),
-            self.world,
-            space,
-            n,
-            [self.settings.seed, self.update, stream],
-            threads=self.threads,
-        )
 
     # Keeping ------------------------------------------------------------------------------------
 
     def policy(self, stored: bytes | None = None, outcome: dict[str, Any] | None = None) -> Policy:
         """The best policy so far as an artefact, or the one whose network is given."""
-        if stored is None:
-            stored = self.best[1] if self.best else actor_bytes(self.ppo)
         return Policy(
-            stored=stored,
+            stored=self._best() if stored is None else stored,
             contract=replace(self.contract, space=self.plan.distribution()),
             provenance=Provenance(
                 created=datetime.now(UTC).isoformat(timespec="seconds"),
-                method="ppo",
+                method="lessons of a scripted expert, ppo" if self.phases.lessons else "ppo",
                 seed=self.settings.seed,
                 steps=self.update * self.settings.update,
                 wall_s=self.wall_s,
-                configuration={"plan": self.plan.name, **self.settings.to_json()},
+                configuration={
+                    "plan": self.plan.name,
+                    **self.settings.to_json(),
+                    SPREAD: spread(self.ppo),
+                },
                 versions=versions("mujoco", "numpy", "torch", "rsl-rl-lib"),
                 outcome=outcome or {},
-                parent=None if self.start is None else _parent(self.start),
+                parent=None if self.start is None else parent_of(self.start),
             ),
         )
 
@@ -279,8 +270,7 @@ class Trainer:
             notes={
                 "scale": self.environment.scale.state(),
                 "recent": [int(good) for good in self.environment.recent],
-                "looked": None if self.looked is None else [self.looked.good, self.looked.n],
-                "best": None if self.best is None else [self.best[0], self.best[1].hex()],
+                **self.judge.state(),
             },
             identity=self.identity(),
         )
@@ -291,15 +281,16 @@ class Trainer:
         Worlds that have just begun are all at the beginning. A policy that learned from these alone
         would forget the rest.
         """
-        began = perf_counter()
+        if self._lessons is not None:
+            self._lessons.forget()
+        self.environment.counting = not self._taught
         self.environment.restart()
         observation, actor = self.environment.get_observations(), self.ppo.get_policy()
-        with torch.inference_mode():
+        with self._timed(), torch.inference_mode():
             for _ in range(self.environment.max_episode_length):
                 answer = actor(observation, stochastic_output=True)
                 observation, _, _, _ = self.environment.step(answer)
         self._observation = observation
-        self.wall_s += perf_counter() - began
 
     def identity(self) -> dict[str, Any]:
         """What must be the same for a checkpoint to be gone on from."""
@@ -309,7 +300,7 @@ class Trainer:
             "world": self.world.name,
             "plan": self.plan.name,
             "space": hashlib.sha256(space.encode()).hexdigest()[:16],
-            "start": None if self.start is None else _parent(self.start)["sha256"],
+            "start": None if self.start is None else parent_of(self.start)["sha256"],
             **{
                 name: list(value) if isinstance(value, tuple) else value
                 for name, value in settings.items()
@@ -326,10 +317,7 @@ class Trainer:
         self.environment.recent.extend(bool(good) for good in notes["recent"])
         self._generator.bit_generator.state = checkpoint.generator
         self.plan.restore(checkpoint.plan)
-        if notes["looked"]:
-            self.looked = Success(good=notes["looked"][0], n=notes["looked"][1])
-        if notes["best"]:
-            self.best = (notes["best"][0], bytes.fromhex(notes["best"][1]))
+        self.judge.restore(notes)
         self._restart()
 
     # --------------------------------------------------------------------------------------------
@@ -342,24 +330,12 @@ class Trainer:
             updates=s.updates,
             steps=self.update * s.update,
             exploring=self.environment.success_share,
-            look=self.looked,
+            look=self.judge.looked,
             reward=reward,
-            spread=float(self.ppo.get_policy().output_std.mean().detach()),
+            spread=float(np.mean(spread(self.ppo))),
             steps_per_s=s.update / took,
             left_s=max(0.0, left),
             plan=self.plan.summary(),
             learning_rate=float(self.ppo.learning_rate),
             losses=losses,
         )
-
-
-def _parent(policy: Policy) -> dict[str, Any]:
-    """Which policy this one was tuned from."""
-    known = policy.provenance
-    return {
-        "name": policy.name,
-        "sha256": hashlib.sha256(policy.stored).hexdigest(),
-        "created": known.created,
-        "steps": known.steps,
-        "parent": known.parent,
-    }
