@@ -176,7 +176,7 @@ def changes() -> list[tuple[Any, Any]]:
         *((place, bad) for place in limits for bad in ("far", [], *nan)),
         *((place, bad) for place in texts for bad in (None, 3, [])),
         *((("format",), bad) for bad in ("trueup/space", None)),
-        *((("version",), bad) for bad in (2, "1", None)),
+        *((("version",), bad) for bad in (3, "1", None)),
         *((("observations",), bad) for bad in ([], None, {}, [1])),
         *((("commands",), bad) for bad in ([], None, "swing")),
         *((("measured",), bad) for bad in ("nothing", 3, "")),

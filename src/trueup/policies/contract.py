@@ -11,12 +11,13 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from trueup.errors import TrueupError
+from trueup.policies.chunks import Chunk
 from trueup.policies.commands import Drive, Memory
 from trueup.policies.interface import Feature, Interface
 from trueup.space import Space
 
 _FORMAT = "trueup/policy"
-_VERSION = 1
+_VERSION, _WITH_CHUNKS = 1, 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +32,7 @@ class Contract:
         lead: Furthest that an answer puts each target ahead of its joint.
         rate: Fastest that each target may move, per second.
         space: What was randomized while it was trained, and how widely.
+        chunk: How far ahead it answers; none where it answers for the present step alone.
     """
 
     world: str
@@ -40,6 +42,7 @@ class Contract:
     lead: tuple[float, ...]
     rate: tuple[float, ...]
     space: Space
+    chunk: Chunk | None = None
 
     @property
     def inputs(self) -> int:
@@ -49,7 +52,7 @@ class Contract:
     @property
     def outputs(self) -> int:
         """How many numbers the network answers with."""
-        return len(self.interface.commands)
+        return len(self.interface.commands) * (self.chunk.length if self.chunk else 1)
 
     def drive(self) -> Drive:
         """How its answers become commands."""
@@ -71,7 +74,7 @@ class Contract:
         face = self.interface
         stored = {
             "format": _FORMAT,
-            "version": _VERSION,
+            "version": _WITH_CHUNKS if self.chunk else _VERSION,
             "world": self.world,
             "task": self.task,
             "control_rate_hz": 1.0 / face.period_s,
@@ -102,12 +105,17 @@ class Contract:
             "network": {
                 "file": "policy.onnx",
                 "input": {"name": "input", "size": self.inputs, "order": _ORDER},
-                "output": {"name": "answer", "size": self.outputs, "meaning": _MEANING},
+                "output": {"name": "answer", "size": self.outputs, "meaning": self._meaning},
                 "normalizer": "inside the network: give raw readings in the units above",
             },
+            **({"chunk": asdict(self.chunk)} if self.chunk else {}),
             "space": self.space.to_json(),
         }
         return json.dumps(stored, indent=1, ensure_ascii=False) + "\n"
+
+    @property
+    def _meaning(self) -> str:
+        return f"{_CHUNKED}; {_MEANING}" if self.chunk else _MEANING
 
     @classmethod
     def from_json(cls, text: str, where: str = "the contract") -> Contract:
@@ -124,6 +132,10 @@ class Contract:
 
 
 _ORDER = "newest first; each frame: all observations in the order above, then the targets sent last"
+_CHUNKED = (
+    "answers for this step and those that follow, one after the other; the answer for a step is "
+    "the mean of all that were given for it, one that is k steps old counting exp(-forget × k)"
+)
 _MEANING = (
     "one per joint, -1 to 1; target = measured joint + answer × lead, moved from the last target "
     "by no more than rate × period, then clipped to low and high"
@@ -160,9 +172,14 @@ class _Command(_Strict):
         )
 
 
+class _Chunk(_Strict):
+    length: Annotated[int, Field(ge=1, le=1000)]
+    forget: Annotated[float, Field(ge=0)]
+
+
 class _Stored(_Strict):
     format: Literal["trueup/policy"]
-    version: Literal[1]
+    version: Literal[1, 2]
     world: str
     task: str
     control_period_s: _Positive
@@ -170,6 +187,7 @@ class _Stored(_Strict):
     measured: str | None
     history: _Count
     commands: Annotated[list[_Command], Field(min_length=1)]
+    chunk: _Chunk | None = None
     space: dict[str, Any]
 
     @model_validator(mode="after")
@@ -216,6 +234,7 @@ class _Stored(_Strict):
             lead=leads,
             rate=rates,
             space=Space.from_json(self.space),
+            chunk=None if self.chunk is None else Chunk(**self.chunk.model_dump()),
         )
 
 
