@@ -19,7 +19,7 @@ from trueup.deploy import Preflight, Series, deploy, preflight
 from trueup.deploy.terminal import KEYS, Terminal
 from trueup.errors import TrueupError
 from trueup.hardware import Robot, open_robot
-from trueup.policies import Policy
+from trueup.policies import Policy, open_policy
 from trueup.worlds import World, get
 
 _MOST_CELLS = 256
@@ -31,7 +31,7 @@ class _OnRobot(Machine):
     """A policy and a robot."""
 
     policy: Annotated[Positional[Path], arg(metavar="POLICY")]
-    """A policy's folder."""
+    """A policy's folder, or lerobot:FOLDER[@DATASET] for a checkpoint of LeRobot."""
     robot: Annotated[str, arg(metavar="ADDRESS")]
     """rehearsal:REALITY[@WORLD], tcp:HOST:PORT, unix:PATH, or so101:PORT."""
     world: Annotated[str | None, arg(metavar="WORLD")] = None
@@ -45,7 +45,7 @@ class _OnRobot(Machine):
 
     def loaded(self) -> tuple[Policy, World]:
         """The policy, and the nominal world of its robot."""
-        policy = Policy.load(self.policy)
+        policy = open_policy(self.policy)
         try:
             return policy, get(self.world or policy.contract.world)
         except TrueupError as error:

@@ -94,6 +94,9 @@ class Convert(Machine):
     calibration: File = None
     """LeRobot's calibration file of the arm, for normalized joints; by default the model's
     ranges."""
+    environment: Annotated[tuple[str, ...], arg(metavar="SIGNAL...")] = ()
+    """Join these signals into one, observation.environment_state: LeRobot's policies read no other
+    numbers beside the joints."""
     purpose: Annotated[Literal["recording", "training", "publication"] | None, arg()] = None
     """What the copy is for: episodes of people who did not agree to that are left out. Required
     where participants are in the dataset."""
@@ -113,6 +116,7 @@ class Convert(Machine):
                 units=JointUnits(self.units) if self.units else None,
                 read_as=JointUnits(self.read_as) if self.read_as else None,
                 spans=spans,
+                environment=self.environment,
                 episodes=None if allowed is None else allowed.kept,
                 on_progress=advance,
             )

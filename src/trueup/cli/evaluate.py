@@ -53,7 +53,8 @@ class Evaluate(Chosen, Machine):
     """
 
     policy: Annotated[Positional[str], arg(metavar="POLICY")]
-    """A policy's folder, or the word script: the scripted grasp, which knows the nominal world."""
+    """A policy's folder; lerobot:FOLDER[@DATASET] for a checkpoint of LeRobot; or the word script:
+    the scripted grasp, which knows the nominal world."""
     points: CopyCount = 1000
     """How many episodes; episode I of a seed is the same whatever N is; --only runs it alone."""
     world: Annotated[str | None, arg(metavar="WORLD")] = None

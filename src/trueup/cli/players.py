@@ -9,7 +9,7 @@ from pathlib import Path
 from trueup.cli.motions import controller, motion_of
 from trueup.errors import TrueupError
 from trueup.evaluate import Begin, check_fit, piloted
-from trueup.policies import Policy
+from trueup.policies import LEROBOT, open_policy
 from trueup.space import Space
 from trueup.worlds import World, get
 
@@ -26,7 +26,7 @@ class Player:
         world: The world it is made for.
         begin: How it takes the controls.
         check: Refuses a world that it does not fit.
-        trained: The space it was trained in; none where it was not trained.
+        trained: The space it was trained in; none where there was none, or nobody knows it.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Player:
 
 
 def player(word: str) -> Player:
-    """The policy in a folder of that name, or the script where the word is `script`."""
+    """The policy at that address, or the script where the word is `script`."""
     if word == _SCRIPT:
         return Player(
             name=_SCRIPT,
@@ -55,11 +55,11 @@ def player(word: str) -> Player:
             begin=lambda worlds: controller(worlds, _SCRIPT),
             check=lambda world: motion_of(world, _SCRIPT),
         )
-    policy = Policy.load(Path(word))
+    policy = open_policy(word)
     return Player(
         name=Path(word).name,
         world=policy.contract.world,
         begin=piloted(policy),
         check=lambda world: check_fit(policy, world),
-        trained=policy.contract.space,
+        trained=None if word.startswith(LEROBOT) else policy.contract.space,
     )

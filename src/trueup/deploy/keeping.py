@@ -40,7 +40,7 @@ class Keeper:
             "label": "real" if robot.real else "sim-to-sim",
             "world": policy.contract.world,
             "policy": policy.name,
-            "policy_sha256": _mark(policy),
+            "policy_sha256": policy.mark,
             "series_seed": series.seed,
             "mode": _SHADOW if series.shadow else "trial",
         }
@@ -118,10 +118,6 @@ class Keeper:
                         fix="Choose another --out, or give the options of that series to go on "
                         "with it.",
                     )
-
-
-def _mark(policy: Policy) -> str:
-    return str(policy.provenance.files.get("policy.onnx", {}).get("sha256", ""))
 
 
 class _Spare:

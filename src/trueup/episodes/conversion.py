@@ -7,6 +7,7 @@ from pathlib import Path
 
 from trueup.episodes.dataset import Dataset, Summary
 from trueup.episodes.episode import Episode
+from trueup.episodes.packing import packed
 from trueup.episodes.units import SO101, JointUnits, Span, converted
 from trueup.episodes.writer import Writer
 from trueup.errors import TrueupError
@@ -20,6 +21,7 @@ def convert(
     units: JointUnits | None = None,
     read_as: JointUnits | None = None,
     spans: Mapping[str, Span] = SO101,
+    environment: Sequence[str] = (),
     episodes: Sequence[int] | None = None,
     on_progress: Callable[[int], None] = lambda episodes: None,
 ) -> Summary:
@@ -33,6 +35,7 @@ def convert(
         units: Of commands and joint positions; none leaves them as they are.
         read_as: The units of a source that does not state them.
         spans: The calibrated range of each joint, where units are converted.
+        environment: Signals to join into one, LeRobot's `observation.environment_state`.
         episodes: Numbers of those to take, in order; all by default.
         on_progress: Called with 1 after each episode.
     """
@@ -43,7 +46,7 @@ def convert(
         Writer(partial, robot_type=dataset.info.robot_type) as writer,
     ):
         for i in range(len(dataset)) if episodes is None else episodes:
-            writer.add(_episode(dataset, i, units, read_as, spans))
+            writer.add(_episode(dataset, i, units, read_as, spans, environment))
             on_progress(1)
         writer.compact()
     return Dataset.open(out).info
@@ -63,11 +66,14 @@ def _episode(
     units: JointUnits | None,
     read_as: JointUnits | None,
     spans: Mapping[str, Span],
+    environment: Sequence[str],
 ) -> Episode:
     episode = dataset[i]
-    if units is None and read_as is None:
-        return episode
     try:
+        if environment:
+            episode = packed(episode, environment)
+        if units is None and read_as is None:
+            return episode
         return converted(episode, units or JointUnits.RAD, read_as=read_as, spans=spans)
     except TrueupError as error:
         raise TrueupError(

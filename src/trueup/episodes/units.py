@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -126,35 +126,35 @@ def _channel(
     if start is to:
         return replace(channel, unit=to.unit)
     joints = [joint.removesuffix(_SUFFIX) for joint in channel.names]
-    unknown = [joint for joint in joints if joint not in spans]
-    if unknown:
-        raise TrueupError(
-            f"The range of the joint {unknown[0]!r} is not known; known: {', '.join(spans)}.",
-            fix="Give a calibration file that has it.",
-        )
-    scale, offset = _affine(start, joints, spans)
+    scale, offset = to_radians(start, joints, spans)
     rad = channel.values.astype(float) * scale + offset
     if to is JointUnits.RAD:
         return replace(channel, values=rad, unit=to.unit, names=tuple(joints))
-    scale, offset = _affine(to, joints, spans)
+    scale, offset = to_radians(to, joints, spans)
     values = ((rad - offset) / scale).astype(np.float32)
     return replace(
         channel, values=values, unit=to.unit, names=tuple(f"{j}{_SUFFIX}" for j in joints)
     )
 
 
-def _affine(
-    units: JointUnits, joints: list[str], spans: Mapping[str, Span]
+def to_radians(
+    units: JointUnits, joints: Sequence[str], spans: Mapping[str, Span] = SO101
 ) -> tuple[np.ndarray, np.ndarray]:
     """What to multiply by and then to add to get radians, for each joint."""
+    if units is JointUnits.RAD:
+        return np.ones(len(joints)), np.zeros(len(joints))
+    unknown = [joint for joint in joints if joint not in spans]
+    if unknown:
+        raise TrueupError(
+            f"The range of the joint {unknown[0]!r} is not known; known: {', '.join(spans)}.",
+            fix="Give a calibration file that has it.",
+        )
     rows = [_joint_affine(units, joint, spans[joint]) for joint in joints]
     scale, offset = np.array(rows).T
     return scale, offset
 
 
 def _joint_affine(units: JointUnits, joint: str, span: Span) -> tuple[float, float]:
-    if units is JointUnits.RAD:
-        return 1.0, 0.0
     if joint == _GRIPPER:
         return span.half / 50, span.middle - span.half
     scale = _RAD_PER_DEGREE if units is JointUnits.DEGREES else span.half / 100

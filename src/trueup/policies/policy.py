@@ -12,6 +12,7 @@ import numpy as np
 
 from trueup.errors import TrueupError
 from trueup.files import whole_folder
+from trueup.policies.chunks import Ahead
 from trueup.policies.contract import Contract
 from trueup.policies.interface import Interface
 from trueup.policies.network import Network
@@ -45,6 +46,11 @@ class Policy:
             outputs=self.contract.outputs,
             where=f"{self.name}/{NETWORK}",
         )
+
+    @property
+    def mark(self) -> str:
+        """What tells its network from others: a SHA-256; empty where it was never stored."""
+        return str(self.provenance.files.get(NETWORK, {}).get("sha256", ""))
 
     def check(self, body: Interface, *, of: str = "the world") -> None:
         """Refuse a body that it was not trained for, naming both sides."""
@@ -102,6 +108,8 @@ class Pilot:
         self._network, self._drive = policy.network, contract.drive()
         self._sizes = {feature.name: feature.size for feature in contract.interface.observations}
         self._memory = contract.memory(n)
+        servos = len(contract.interface.commands)
+        self._ahead = None if contract.chunk is None else Ahead(n, servos, contract.chunk)
         self._begun, self._fresh = False, np.zeros(n, bool)
 
     def begin(
@@ -119,6 +127,8 @@ class Pilot:
         """
         flat = self._flat(observation)
         self._memory.begin(rows, flat[rows], np.atleast_2d(hold)[rows])
+        if self._ahead is not None:
+            self._ahead.begin(rows)
         self._fresh[rows] = True
         self._begun = True
 
@@ -139,6 +149,8 @@ class Pilot:
             self._memory.begin(rows, flat[rows], self._memory.targets[rows])
             self._fresh[:] = False
         answer = self._network(self._memory.input)
+        if self._ahead is not None:
+            answer = self._ahead(answer)
         measured = self._contract.interface.measured
         joints = self._memory.targets
         if measured is not None:
