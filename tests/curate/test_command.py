@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.curate.test_curation import spiked
 from trueup.cli import main
 from trueup.curate import KeepList
 from trueup.episodes import Dataset, Writer
+from trueup.episodes.consent import Register
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +66,39 @@ def test_what_is_wrong_is_one_sentence(capsys, folders, words, told):
     assert main(["curate", *words]) == 2
     out, err = capsys.readouterr()
     assert out == "" and err.count("\n") == 1 and told in err
+
+
+@pytest.fixture
+def studied(tmp_path, monkeypatch):
+    """Nine episodes of P07, one of P08, three without people; only P07 agreed to training."""
+    monkeypatch.chdir(tmp_path)
+    people = [*["P07"] * 9, "P08", *[""] * 3]
+    with Writer("set") as writer:
+        for episode, name in zip(reaches(13), people, strict=True):
+            writer.add(replace(episode, labels={"participant": name} if name else {}))
+    for name, scope in (("P07", ["recording", "training"]), ("P08", ["recording"])):
+        assert main(["participants", "add", name, "--scope", *scope]) == 0
+
+
+def test_episodes_of_people_who_did_not_agree_to_training_are_dropped_unread(capsys, studied):
+    capsys.readouterr()
+    assert main(["curate", "set", "--copy", "copy", "--json"]) == 0
+    out, err = capsys.readouterr()
+    told = json.loads(out)
+    assert told["kept"] == [i for i in range(13) if i != 9]
+    (reason,) = told["verdicts"][9]["reasons"]
+    assert reason["rule"] == "consent" and "P08 agreed to recording, not to training" in err
+    assert len(Dataset.open("copy")) == 12
+    (export,) = Register.open("participants").exports
+    assert export.participants == ("P07",)
+
+
+def test_where_consent_covers_nothing_it_says_what_to_do(capsys, studied):
+    capsys.readouterr()
+    with Writer("one") as writer:
+        for episode in reaches(3):
+            writer.add(replace(episode, labels={"participant": "P09"}))
+    assert main(["curate", "one"]) == 2
+    said = capsys.readouterr().err
+    assert "may be read" in said and "P09 is not in the register" in said
+    assert "--participants" in said

@@ -275,3 +275,27 @@ def test_an_episode_that_cannot_be_read_is_dropped_and_told(tmp_path):
     assert keep.verdicts[4].reasons[0].rule == "unreadable"
     assert "episode_000004.parquet" in keep.verdicts[4].why
     assert {rule.name: rule.blind for rule in keep.rules}["success"]
+
+
+def facing(episode: Episode, angle: float) -> Episode:
+    """The same with a direction in it, as cosine and sine, that ends somewhere else."""
+    time_s = episode["command"].time_s
+    turned = np.linspace(0.0, angle, len(time_s))
+    values = np.stack([np.cos(turned), np.sin(turned)], axis=1)
+    channel = Channel(values=values, time_s=time_s, unit="1", names=("cos", "sin"))
+    return replace(episode, signals={**episode.signals, "facing": channel})
+
+
+def test_the_parts_of_a_direction_are_not_judged_one_by_one():
+    """An object that was gripped askew ends turned, which is odd in every cosine, and no fault."""
+    angles = np.random.default_rng(0).normal(0.0, 0.05, 40)
+    angles[[7, 31]] = 2.5, -3.0
+    made = [facing(e, a) for e, a in zip(reaches(40), angles, strict=True)]
+    assert not named(curate(made), "facing")
+    scaled = [changed(e, "facing", 2.0 * e["facing"].values) for e in made]
+    assert named(curate(scaled), "facing") >= {7, 31}  # numbers like any other
+
+
+def named(keep: KeepList, signal: str) -> set[int]:
+    """Episodes that are dropped for something in one signal."""
+    return {v.episode for v in keep.verdicts for reason in v.reasons if signal in reason.where}

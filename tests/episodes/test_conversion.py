@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -148,3 +149,25 @@ def test_units_that_are_stated_are_not_read_as_others():
         converted(joints(np.zeros((1, 6))), JointUnits.RAD, read_as=JointUnits.DEGREES)
     with pytest.raises(TrueupError, match="range of the joint 'knee' is not known"):
         converted(joints(np.zeros((1, 1)), names=("knee",)), JointUnits.DEGREES)
+
+
+def test_signals_become_one_that_lerobot_reads(tmp_path):
+    with Writer(tmp_path / "set") as writer:
+        for i in range(2):
+            made = recording(i, frames=10)
+            place = channel(
+                made["command"].values[:, :3], made["command"].time_s, "m", ("x", "y", "z")
+            )
+            writer.add(replace(made, signals={**made.signals, "cube": place}, videos={}))
+    before = Dataset.open(tmp_path / "set")[1]
+    convert(tmp_path / "set", tmp_path / "new", environment=["cube"])
+    after = Dataset.open(tmp_path / "new")
+    joined = after[1]["environment_state"]
+    assert joined.names == ("cube.x", "cube.y", "cube.z") and joined.unit == "m, m, m"
+    np.testing.assert_allclose(joined.values, before["cube"].values, rtol=1e-6)
+    assert "cube" not in after[1].signals
+    keys = {signal.key for signal in after.info.features.signals}
+    assert "observation.environment_state" in keys
+    with pytest.raises(TrueupError, match="no signal 'ball' to be made part"):
+        convert(tmp_path / "set", tmp_path / "other", environment=["ball"])
+    assert not (tmp_path / "other").exists()

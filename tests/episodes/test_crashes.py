@@ -90,7 +90,8 @@ def test_kills_at_any_moment(tmp_path):
         finished = max(finished, kill_one(folder, float(rng.uniform(0.05, 0.6))))
         dataset = Dataset.open(folder)
         assert len(dataset) >= finished
-        same(made(0), dataset[0])
+        if len(dataset):  # on a busy machine the first may be killed before it stored anything
+            same(made(0), dataset[0])
     assert finished > KILLS
     for i, episode in enumerate(Dataset.open(folder)):
         same(recording(i, frames=12 + i % 5, cameras=CAMERAS, pictures=8), episode)

@@ -1,11 +1,13 @@
 """Recorded episodes as sources: what is found in them, and what is said where nothing is."""
 
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import pytest
 
 from trueup.episodes import Dataset, JointUnits, Outcome, Writer
+from trueup.episodes.consent import Consent, Purpose, Register, covered
 from trueup.episodes.units import converted
 from trueup.errors import TrueupError
 from trueup.generate import Order, generate, recorded, scripted, tried
@@ -156,3 +158,23 @@ def test_the_hand_of_a_recording_is_where_the_encoders_say(lift, demonstrations)
     episode = Dataset.open(demonstrations)[0]
     pose = Hand(lift).pose(episode["joint_position"].values.astype(float))
     assert np.allclose(pose.place, episode["tcp_position"].values, atol=1e-5)
+
+
+def test_what_consent_does_not_cover_is_no_source_and_who_is_in_it_stays_known(
+    lift, demonstrations, tmp_path
+):
+    people = ("P07", "P08", "")
+
+    def labelled(episode, i):
+        return replace(episode, labels={"participant": people[i]} if people[i] else {})
+
+    folder = rewritten(demonstrations, tmp_path / "people", labelled)
+    agreed = Consent(scope=(Purpose.RECORDING, Purpose.TRAINING), given=date(2026, 1, 1))
+    register = Register.open(tmp_path, missing=True).with_consent("P07", agreed)
+    allowed = covered(Dataset.open(folder), register, Purpose.TRAINING)
+    found = recorded(folder, lift, allowed=allowed)
+    assert [source.people for source in found.sources] == [("P07",), ()]
+    assert found.passed_over == {"P08 is not in the register": 1}
+    order = Order(world=lift, source=found.sources[:1], space=NOMINAL, episodes=2, mistakes=0.0)
+    generate(order, tmp_path / "carried")
+    assert {e.labels["participant"] for e in Dataset.open(tmp_path / "carried")} == {"P07"}

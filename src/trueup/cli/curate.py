@@ -8,11 +8,12 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from trueup.cli import show
+from trueup.cli import people, show
 from trueup.cli.files import writable_folder
 from trueup.cli.options import Count, Machine
-from trueup.curate import KeepList, Settings, copy_kept, curate
+from trueup.curate import KeepList, Lent, Settings, copy_kept, curate
 from trueup.episodes import Dataset
+from trueup.episodes.consent import Purpose
 from trueup.episodes.conversion import check_new
 
 _FILE = "keep.json"
@@ -53,6 +54,9 @@ class Curate(Machine):
     """Drop what the discriminator takes for real with a probability below this."""
     seed: Count = 0
     """Of the discriminator's folds and shuffles."""
+    participants: Annotated[Path, arg(metavar="FOLDER")] = Path("participants")
+    """The register of participants: episodes of people who did not agree to training are dropped
+    unread."""
 
     def run(self) -> None:
         """Judge, print, write."""
@@ -65,22 +69,29 @@ class Curate(Machine):
             seed=self.seed,
         )
         dataset = Dataset.open(self.dataset)
-        reference = None if self.reference is None else Dataset.open(self.reference)
+        reference = None if self.reference is None else self._lent(Dataset.open(self.reference))
         if self.copy is not None:
             check_new(self.copy)
         if self.out is not None:
             writable_folder(self.out)
         with show.progress(f"{len(dataset)} episodes", len(dataset), quiet=self.json) as advance:
-            keep = curate(dataset, reference, settings, on_progress=advance)
+            keep = curate(self._lent(dataset), reference, settings, on_progress=advance)
         if self.out is not None:
             keep.save(self.out / _FILE)
         if self.copy is not None:
             with show.progress("copying", len(keep.kept), quiet=self.json) as advance:
                 copy_kept(dataset, keep, self.copy, on_progress=advance)
+            allowed = people.trained_on(dataset, self.participants)
+            if allowed is not None:
+                people.noted(allowed, Purpose.TRAINING, self.participants, self.copy)
         if self.json:
             show.print_json(keep.to_json())
         else:
             self._print(keep)
+
+    def _lent(self, dataset: Dataset) -> Dataset | Lent:
+        allowed = people.trained_on(dataset, self.participants)
+        return dataset if allowed is None else Lent(dataset, allowed)
 
     def _print(self, keep: KeepList) -> None:
         out = show.console()

@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from trueup.cli import show
+from trueup.cli import people, show
 from trueup.cli.copies import asked_space, check_seed
 from trueup.cli.files import writable_folder
 from trueup.cli.options import CopyCount, Count, File, Machine, OneWorld, Patterns
-from trueup.episodes import JointUnits
+from trueup.episodes import Dataset, JointUnits
 from trueup.errors import TrueupError
 from trueup.generate import Generated, Order, Source, generate, recorded, scripted, tried
-from trueup.policies import Policy
+from trueup.policies import LEROBOT, Policy, open_policy
 from trueup.space import Space
 from trueup.worlds import World
 
@@ -38,7 +38,7 @@ class Generate(OneWorld, Machine):
     """How many to keep. Fewer are the first of more: ask for more later, into the same folder."""
     source: Annotated[str, arg(metavar="SOURCE")] = _SCRIPT
     """script for the scripted expert of the world; a dataset of recorded episodes of the same
-    robot; or a trained policy's folder."""
+    robot; a trained policy's folder; or lerobot:FOLDER[@DATASET] for a checkpoint of LeRobot."""
     pick: Annotated[tuple[int, ...], arg(metavar="I...")] = ()
     """Use these episodes of the source only."""
     read_as: Annotated[JointUnits | None, arg(metavar="UNITS")] = None
@@ -61,6 +61,9 @@ class Generate(OneWorld, Machine):
     """Record also what only the simulator knows."""
     task: Annotated[tuple[str, ...], arg(metavar="TEXT...")] = ()
     """The task in words, one or several ways to say it; by default many."""
+    participants: Annotated[Path, arg(metavar="FOLDER")] = Path("participants")
+    """The register of participants: episodes of people who did not agree to training are no
+    sources."""
     seed: Count = 0
     """Same seed, same episodes."""
     out: Annotated[Path | None, arg(metavar="FOLDER")] = None
@@ -119,6 +122,8 @@ class Generate(OneWorld, Machine):
     ) -> tuple[tuple[Source, ...] | Policy, dict[str, int]]:
         if self.source == _SCRIPT:
             return (scripted(world),), {}
+        if self.source.startswith(LEROBOT):
+            return open_policy(self.source), {}
         folder = Path(self.source)
         if (folder / "contract.json").is_file():
             return Policy.load(folder), {}
@@ -134,6 +139,7 @@ class Generate(OneWorld, Machine):
             episodes=self.pick or None,
             read_as=self.read_as,
             infer=self.infer_objects,
+            allowed=people.trained_on(Dataset.open(folder), self.participants),
         )
         usable = tried(found.sources, world, space, knows=self.knows, threads=self.threads)
         return usable, found.passed_over

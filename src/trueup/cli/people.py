@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from trueup.episodes import Dataset
-from trueup.episodes.consent import Admission, Covered, Purpose, Register, covered
+from trueup.episodes.consent import Admission, Covered, Purpose, Register, covered, people_in
 from trueup.episodes.consent.register import PARTICIPANT
 from trueup.errors import TrueupError
 
@@ -44,6 +44,13 @@ def allowed(dataset: Dataset, purpose: str | None, participants: Path) -> Covere
             "then left out.",
         )
     return None
+
+
+def trained_on(dataset: Dataset, participants: Path) -> Covered | None:
+    """What policies may be trained on; none where nobody is in the dataset."""
+    if not any(people_in(about.labels) for about in dataset.abouts()):
+        return None
+    return covered(dataset, Register.open(participants, missing=True), Purpose.TRAINING)
 
 
 def noted(found: Covered, purpose: str | None, participants: Path, out: Path) -> None:

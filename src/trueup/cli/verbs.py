@@ -303,6 +303,13 @@ VERBS = (
         "Curate",
     ),
     Verb(
+        "mix",
+        "RUNS",
+        "What the next demonstrations from the robot are worth, in synthetic ones.",
+        "mix",
+        "Mix",
+    ),
+    Verb(
         "rehearse",
         "[REALITY]",
         "Start a robot that hides its truth, for those with none at hand.",

@@ -14,6 +14,7 @@ from trueup.curate.prints import Print, Prints
 from trueup.curate.reading import Episodes, named, read, sampled
 from trueup.curate.survey import Survey
 from trueup.episodes import Episode
+from trueup.episodes.episode import COMMAND, JOINTS
 from trueup.errors import TrueupError
 
 
@@ -87,9 +88,12 @@ def _count(windows: Sequence[np.ndarray | None]) -> int:
 def _shared(ours: Survey, theirs: Survey, one: str, other: str) -> tuple[Survey, list[str]]:
     """The signals that both sets have, in the same columns and units."""
     common = [name for name in ours.signals if theirs.names.get(name) == ours.names[name]]
-    if not common:
+    moved = [name for name in (COMMAND, JOINTS) if name in ours.names and name in theirs.names]
+    strange = [name for name in moved if name not in common]
+    if not common or strange:
+        columns = f"their {strange[0]} has other columns" if strange else "no signal has the same"
         raise TrueupError(
-            f"{other} is of another robot than {one}: no signal has the same columns. "
+            f"{other} is of another robot than {one}: {columns}. "
             f"{_listed(ours, one)}; {_listed(theirs, other)}.",
             fix="Give a reference of the same robot, or rename its columns when importing it.",
         )
@@ -117,6 +121,7 @@ def _shared(ours: Survey, theirs: Survey, one: str, other: str) -> tuple[Survey,
         unit={name: ours.unit[name] for name in common},
         span={name: theirs.span[name] for name in common},
         size={name: theirs.size[name] for name in common},
+        turned=ours.turned & theirs.turned & set(common),
         period_s=max(ours.period_s, theirs.period_s),
     )
     return survey, notes

@@ -10,9 +10,9 @@ import numpy as np
 
 from trueup.curate.comparison import Comparison
 from trueup.curate.discriminator.discriminator import Discrimination
-from trueup.curate.judging import UNREADABLE, Judgement, Table
+from trueup.curate.judging import Judgement, Table
 from trueup.curate.preparation import Preparation
-from trueup.curate.reading import Episodes, named, read
+from trueup.curate.reading import CONSENT, UNREADABLE, Episodes, named, read
 from trueup.curate.rules.outcome import Footage, Success
 from trueup.curate.rules.registry import RULES
 from trueup.curate.verdict import MOST, KeepList, Reason, RuleCount, Verdict
@@ -22,7 +22,11 @@ from trueup.versions import versions
 REALNESS = "realness"
 """What stands in the place of a rule where the discriminator had an episode dropped."""
 
-_OTHERS = {UNREADABLE: "cannot be read", REALNESS: "not taken for real by the discriminator"}
+_OTHERS = {
+    CONSENT: "somebody is in it who did not agree to training",
+    UNREADABLE: "cannot be read",
+    REALNESS: "not taken for real by the discriminator",
+}
 _EASY = 0.5  # of the way to a fence: up to here an episode has its full weight
 _ODDS = 2.3  # how far the discriminator's log-odds may move a weight: a factor of ten
 

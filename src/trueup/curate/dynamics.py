@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.curate.place import Place
-from trueup.curate.survey import QUATERNION, Survey
+from trueup.curate.survey import Survey
 from trueup.episodes.episode import COMMAND
 
 _MEMORY = 3  # frames before that the law sees
@@ -53,8 +53,8 @@ class Dynamics:
             return None
         weights = {
             name: _taught(laid, name)
-            for name, columns in survey.names.items()
-            if name not in told and columns != QUATERNION  # on a sphere no law is linear
+            for name in survey.signals
+            if name not in told and name not in survey.turned  # on a sphere no law is linear
         }
         return cls(survey=survey, told=told, weights=weights)
 

@@ -11,6 +11,7 @@ from trueup.curate.fence import FEWEST, Fence
 from trueup.curate.look import Look
 from trueup.curate.place import Place
 from trueup.curate.prints import Print, Prints
+from trueup.curate.reading import Unread
 from trueup.curate.rules.registry import FIRST
 from trueup.curate.rules.rule import Check, Measured, Rule, Together
 from trueup.curate.verdict import MOST, Reason
@@ -30,7 +31,7 @@ class Table:
     values: dict[str, list[Mapping[Place, float]]] = field(default_factory=dict)
     prints: list[Print | None] = field(default_factory=list)
 
-    def add(self, rules: Sequence[Rule], look: Look | None, unreadable: str = "") -> None:
+    def add(self, rules: Sequence[Rule], look: Look | None, unread: Unread | None = None) -> None:
         """Let every rule look at the next episode."""
         i = len(self.prints)
         for rule in rules:
@@ -41,8 +42,8 @@ class Table:
                 fault = "" if look is None else rule.fault(look)
                 if fault:
                     self.faults.setdefault(rule.name, {})[i] = fault
-        if unreadable:
-            self.faults.setdefault(UNREADABLE, {})[i] = unreadable
+        if unread is not None:
+            self.faults.setdefault(unread.rule, {})[i] = unread.why
         self.prints.append(None if look is None else Print.of(look))
 
     def columns(self, rule: Measured) -> dict[Place, np.ndarray]:
@@ -55,9 +56,6 @@ class Table:
 _ROUNDS = 3
 _CLEARLY = 1.5  # so far out that it no longer says what is ordinary
 _FEW = f"fewer than {FEWEST} episodes do not say what is ordinary"
-
-UNREADABLE = "unreadable"
-"""What stands in the place of a rule where an episode could not even be read."""
 
 
 @dataclass

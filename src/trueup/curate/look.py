@@ -56,7 +56,7 @@ class Look:
         Orientations are left out: their parts mean nothing one by one, and a thing may turn.
         """
         for name, channel in self.channels.items():
-            if channel.names == QUATERNION:
+            if name in self.survey.turned:
                 continue
             for j, column in enumerate(channel.names):
                 yield Place(name, column), channel.values[:, j], self.survey.span[name][j]

@@ -15,6 +15,7 @@ QUATERNION = ("w", "x", "y", "z")
 
 _SCARCE = 4  # readings
 _MEAD = 1.4826
+_UNIT = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +27,8 @@ class Survey:
         unit: Of each signal.
         span: (size,) how far each column ordinarily goes, within an episode and between them.
         size: (size,) how large its values ordinarily are, as a root mean square.
+        turned: Signals that are directions or orientations: their numbers have a length of one
+            together, and mean nothing one by one.
         period_s: The time between frames.
     """
 
@@ -33,6 +36,7 @@ class Survey:
     unit: dict[str, str]
     span: dict[str, np.ndarray]
     size: dict[str, np.ndarray]
+    turned: frozenset[str]
     period_s: float
 
     @property
@@ -53,14 +57,18 @@ class Survey:
                 fix="Give a dataset whose episodes hold numbers that change over time, such as "
                 "action and observation.state.",
             )
+        turned = {name for name in names if _turns([e[name] for e in episodes])}
         return cls(
             names=names,
             unit={name: first[name].unit for name in names},
             span={
-                name: np.ones(4) if columns == QUATERNION else _span([e[name] for e in episodes])
+                name: np.ones(len(columns))
+                if name in turned
+                else _span([e[name] for e in episodes])
                 for name, columns in names.items()
             },
             size={name: _size([e[name] for e in episodes]) for name in names},
+            turned=frozenset(turned),
             period_s=float(np.median([episode.period_s for episode in episodes])),
         )
 
@@ -74,6 +82,18 @@ def _scaled(episode: Episode) -> set[str]:
         and len(channel) >= _SCARCE
         and not name.startswith("next.")
     }
+
+
+def _turns(channels: Sequence[Channel]) -> bool:
+    """Whether a signal is a direction, by its names or because most of it has a length of one."""
+    size = len(channels[0].names)
+    if channels[0].names == QUATERNION:
+        return True
+    if not 2 <= size <= 4:
+        return False
+    lengths = [np.linalg.norm(c.values.astype(float), axis=1) for c in channels]
+    off = [np.nanmedian(np.abs(length - 1.0)) for length in lengths]
+    return bool(np.nanmedian(off) < _UNIT)
 
 
 def root_mean_square(channel: Channel) -> np.ndarray:

@@ -117,13 +117,16 @@ class WorldView:
         return model.geom(geom).name or model.body(int(model.geom_bodyid[geom])).name or "a body"
 
     def _done(self, readings: np.ndarray, time_s: np.ndarray) -> bool:
-        """Whether success ever lasted long enough."""
+        """Whether success ever lasted long enough.
+
+        A robot is read, then told: what its last command brought about is not in the record.
+        """
         seen = Readings(self._slots, readings, time_s - time_s[0])
         done = np.asarray(self.world.success(seen), bool)
         runs = np.split(done, np.flatnonzero(np.diff(done.astype(int))) + 1)
         longest = max((len(run) for run in runs if run[0]), default=0)
         period_s = float(np.median(np.diff(time_s))) if len(time_s) > 1 else 0.0
-        return longest > 0 and longest * period_s >= self.world.hold_s - 1e-6
+        return longest > 0 and (longest + 1) * period_s >= self.world.hold_s - 1e-6
 
 
 def found_view(

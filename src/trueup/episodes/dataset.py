@@ -139,8 +139,7 @@ class Dataset:
 
     def task(self, i: int) -> str:
         """What was to be done in an episode, in words."""
-        texts = self._rows.row(self._number(i)).get("tasks") or []
-        return "; ".join(texts)
+        return "; ".join(self._rows.tasks(self._number(i)))
 
     def frames(self, i: int) -> pa.Table:
         """LeRobot's table of an episode, row by row as it is stored."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from trueup.episodes.dataset import not_a_dataset
 from trueup.episodes.episode import Episode
-from trueup.episodes.storage import extras, footage, layout, merging, rows, stats, tables, tasks
+from trueup.episodes.storage import extras, footage, layout, merging, rows, stats, tables
 from trueup.episodes.storage.committed import CommittedV3
 from trueup.episodes.storage.extras import About
 from trueup.episodes.storage.features import (
@@ -22,13 +22,14 @@ from trueup.episodes.storage.features import (
     features_in,
     features_of,
 )
-from trueup.episodes.storage.files import sync, write_text
+from trueup.episodes.storage.files import write_text
 from trueup.episodes.storage.frames import Extra, Framed, framed
-from trueup.episodes.storage.info import Info, new_info
+from trueup.episodes.storage.holdings import Holdings
+from trueup.episodes.storage.info import Info
 from trueup.episodes.storage.layout import Place
 from trueup.episodes.storage.merging import Group
 from trueup.episodes.storage.pictures import Film
-from trueup.episodes.storage.repair import Lock, clean, lagging, summed_stats
+from trueup.episodes.storage.repair import Lock, clean, lagging
 from trueup.errors import TrueupError
 
 _RATE_TOLERANCE = 0.01
@@ -66,7 +67,7 @@ class Writer:
 
     def __len__(self) -> int:
         """Episodes in the dataset, with those that were there before."""
-        return self._episodes
+        return self._held.episodes
 
     def add(self, episode: Episode) -> int:
         """Store an episode; its number."""
@@ -79,20 +80,20 @@ class Writer:
         wanted = features_of(episode)
         self._check(episode, wanted)
         laid = framed(episode)
-        if self._info is None:
-            self._found(episode, wanted)
+        if self._held.info is None:
+            self._held.found(wanted, episode.period_s)
         self._unclean = True
         try:
             self._store(episode, laid)
         except TrueupError as error:
+            number = self._held.episodes
             raise TrueupError(
-                f"Episode {self._episodes} was not stored: {error.what} The {self._episodes} "
-                "before it are safe.",
+                f"Episode {number} was not stored: {error.what} The {number} before it are safe.",
                 fix=error.fix,
             ) from error
         self._unclean = False
         self._merge()
-        return self._episodes - 1
+        return self._held.episodes - 1
 
     def compact(self) -> None:
         """Merge everything into as few files as LeRobot's size limits allow."""
@@ -110,64 +111,41 @@ class Writer:
     def _begin(self) -> None:
         """Take up what is there, after putting it in order."""
         self._unclean = False
-        self._episodes = self._frames = 0
         self._groups: list[Group] = []
-        self._stats: stats.Stats = {}
-        self._tasks: dict[str, int] = {}
-        self._next = 0
-        self._schema: pa.Schema | None = None
-        self._info = Info.read(self.folder)
+        self._held = Holdings(self.folder, self._robot_type)
+        info = Info.read(self.folder)
         if not (self.folder / layout.MARK).is_file():
             mark = {"format": "trueup/episodes", "version": 1}
             write_text(self.folder / layout.MARK, json.dumps(mark, indent=1) + "\n")
-        if self._info is not None:
-            self._take_up(self._info)
+        if info is not None:
+            self._take_up(info)
 
     def _take_up(self, info: Info) -> None:
         committed = CommittedV3(self.folder, info)
-        if not len(committed):  # stopped before its first episode: what it was to hold is open
-            self._info = None
-        self._features = features_in(info.features)
-        keys = [camera.key for camera in self._features.cameras]
+        keys = [camera.key for camera in features_in(info.features).cameras]
         clean(self.folder, committed, keys)
-        self._episodes, self._frames = len(committed), int(committed.length.sum())
-        self._tasks = {text: number for number, text in sorted(tasks.read(self.folder).items())}
-        self._stats = summed_stats(self.folder, committed)
+        self._held.take_up(info, committed, keys)
         self._groups = merging.groups(self.folder, committed, keys)
-        self._next = layout.next_number(self.folder, keys)
-        if len(committed):
-            path = committed.rows_place(0).within(self.folder, layout.ROWS)
-            self._schema = tables.schema_of(path)
-            if lagging(info, committed):
-                self._total(info.features)
+        if len(committed) and lagging(info, committed):
+            self._held.total(info.features)
 
     def _check(self, episode: Episode, wanted: Features) -> None:
-        if self._info is None:
+        if self._held.info is None:
             return
-        found = differences(self._features, wanted)
+        found = differences(self._held.features, wanted)
         rate = 1.0 / episode.period_s
-        if abs(rate / self._info.fps - 1) > _RATE_TOLERANCE:
-            found.append(f"it runs at {rate:g} Hz, the dataset at {self._info.fps:g} Hz")
+        if abs(rate / self._held.info.fps - 1) > _RATE_TOLERANCE:
+            found.append(f"it runs at {rate:g} Hz, the dataset at {self._held.info.fps:g} Hz")
         if found:
             raise TrueupError(
                 f"The episode does not fit the dataset {self.folder}: {'; '.join(found)}.",
                 fix="Write it to a dataset of its own, or convert it first.",
             )
 
-    def _found(self, episode: Episode, wanted: Features) -> None:
-        """Describe a new dataset, before anything is in it."""
-        self._features = wanted
-        declared = wanted.declared({})
-        fps = nominal_fps(episode.period_s)
-        self._info = new_info(declared, fps=fps, robot_type=self._robot_type)
-        self._info.write(self.folder)
-
     def _store(self, episode: Episode, laid: Framed) -> None:
-        assert self._info is not None
-        place, index = Place.of(self._next), self._episodes
-        if episode.task not in self._tasks:
-            self._tasks[episode.task] = len(self._tasks)
-            tasks.write(self.folder, list(self._tasks))
+        assert self._held.info is not None
+        place, index = Place.of(self._held.next), self._held.episodes
+        self._held.name_tasks([episode.task])
         columns, kept = self._columns(episode, laid)
         table = pa.table({key: tables.listed(values) for key, values in columns.items()})
         about = extras.to_table(index, About.of(episode), kept)
@@ -182,33 +160,27 @@ class Writer:
             for one in written:
                 one.result()  # what went wrong there goes wrong here
         found |= {key: values for key, (_, values) in films.items()}
-        spans = {key: (0.0, len(laid) / self._info.fps) for key in films}
+        spans = {key: (0.0, len(laid) / self._held.info.fps) for key in films}
         row = rows.Row(
             index=index,
-            begin=self._frames,
+            begin=self._held.frames,
             length=len(laid),
             task=episode.task,
             place=place,
             spans=spans,
             stats=found,
         ).table()
-        self._schema = self._schema or row.schema
-        path = place.within(self.folder, layout.ROWS)
-        tables.write_groups(path, [rows.fitted(row, self._schema)])  # from here on it counts
-        sync(path.parent)
-        self._episodes, self._frames = index + 1, self._frames + len(laid)
-        self._next += 1
-        self._stats = stats.together([self._stats, found])
+        self._held.commit(place, row, len(laid), found)
         keys = list(films)
         self._groups.append(merging.group_at(self.folder, place, keys, 1))
-        self._total(self._described({key: film for key, (film, _) in films.items()}))
+        self._held.total(self._described({key: film for key, (film, _) in films.items()}))
 
     def _columns(self, episode: Episode, laid: Framed) -> tuple[dict[str, np.ndarray], list[Extra]]:
         """The frames under LeRobot's keys, and what must be kept beside them."""
-        assert self._info is not None
-        n, declared, kept = len(laid), self._info.features, list(laid.extras)
+        assert self._held.info is not None
+        declared, kept = self._held.info.features, list(laid.extras)
         columns: dict[str, np.ndarray] = {}
-        for signal in self._features.signals:
+        for signal in self._held.features.signals:
             values = laid.columns[signal.name]
             columns[signal.key] = values.astype(signal.dtype)
             beside = any(e.name == signal.name and e.values is not None for e in kept)
@@ -220,21 +192,14 @@ class Writer:
             columns[TIME] = laid.time_s[:, None]
         else:
             kept.append(Extra(name=TIME, time_s=laid.time_s))
-        frame = np.arange(n)[:, None]
-        columns |= {
-            "timestamp": (frame / self._info.fps).astype(np.float32),
-            "frame_index": frame,
-            "episode_index": np.full((n, 1), self._episodes),
-            "index": self._frames + frame,
-            "task_index": np.full((n, 1), self._tasks[episode.task]),
-        }
+        columns |= self._held.numbered(np.array([len(laid)]), [episode.task])
         return {key: columns[key] for key in declared if key in columns}, kept
 
     def _film(
         self, pool: ThreadPoolExecutor, episode: Episode, laid: Framed, place: Place
     ) -> dict[str, tuple[Film, dict[str, np.ndarray]]]:
         """Write the videos, all cameras at once; what each file is, and its statistics."""
-        assert self._info is not None
+        assert self._held.info is not None
         films = {
             camera.key: pool.submit(
                 footage.store,
@@ -242,55 +207,34 @@ class Writer:
                 episode.videos[camera.name],
                 laid.pictures[camera.name],
                 len(laid),
-                self._info.fps,
+                self._held.info.fps,
             )
-            for camera in self._features.cameras
+            for camera in self._held.features.cameras
         }
         return {key: film.result() for key, film in films.items()}
 
     def _described(self, films: dict[str, Film]) -> dict:
-        assert self._info is not None
-        features = dict(self._info.features)
+        assert self._held.info is not None
+        features = dict(self._held.info.features)
         for key, film in films.items():
             if not features[key].get("info"):
                 features[key] = {**features[key], "info": film.described()}
         return features
 
-    def _total(self, features: dict) -> None:
-        """Write statistics and totals; a reader of ours does not need them, LeRobot does."""
-        stats.write(self.folder, self._stats)
-        self._info = new_info(
-            features,
-            fps=self._info.fps if self._info else 1.0,
-            robot_type=self._robot_type,
-            episodes=self._episodes,
-            frames=self._frames,
-            tasks=len(self._tasks),
-            before=self._info,
-        )
-        self._info.write(self.folder)
-
     def _merge(self, **when: bool) -> None:
         """Merge the last files where that is due; the episodes are safe whether it works or not."""
         count = merging.due(self._groups, **when)
-        if self._unclean or not count or self._info is None:
+        if self._unclean or not count or self._held.info is None:
             return
-        keys = [camera.key for camera in self._features.cameras]
+        keys = [camera.key for camera in self._held.features.cameras]
         try:
-            merged = merging.merge(self.folder, self._groups[-count:], keys, self._info.fps)
+            merged = merging.merge(self.folder, self._groups[-count:], keys, self._held.info.fps)
         except (TrueupError, OSError):
             self._unclean = True
             return
         if merged is not None:
             self._groups[-count:] = [merged]
-            self._next = merged.place.number + 1
-
-
-def nominal_fps(period_s: float) -> float:
-    """Frames a second: a whole number where the period is within half a percent of one."""
-    fps = 1.0 / period_s
-    whole = round(fps)
-    return float(whole) if whole and abs(fps / whole - 1) < 0.005 else round(fps, 6)
+            self._held.next = merged.place.number + 1
 
 
 def _check_folder(folder: Path) -> None:

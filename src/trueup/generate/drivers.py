@@ -8,13 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueup.episodes.consent.register import PARTICIPANT
 from trueup.errors import TrueupError
 from trueup.evaluate import check_fit
 from trueup.generate.attempts import Attempts
 from trueup.generate.motion.frames import azimuth, face_yaw
 from trueup.generate.motion.legs import Source
 from trueup.generate.motion.nudges import Nudges
-from trueup.generate.motion.performer import Performer
+from trueup.generate.motion.performer import TRIES, Performer
 from trueup.generate.motion.repertoire import Mistake, Repertoire
 from trueup.generate.motion.senses import Knows, Senses
 from trueup.policies import Policy
@@ -22,9 +23,6 @@ from trueup.simulate import CpuWorlds
 from trueup.streams import Streams
 from trueup.worlds import World
 from trueup.worlds.tabletop import PAN_AXIS_X
-
-LONGER = 2.0
-"""An attempt that has to find its way back may take this many times the world's own time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +60,7 @@ class Driver(ABC):
 
     @abstractmethod
     def told(self, row: int) -> dict[str, str]:
-        """How a row was performed, in words: its source, and its mistake where it has one."""
+        """How a row was performed, in words: its source, who is in that, and its mistake."""
 
 
 class Expert(Driver):
@@ -90,7 +88,8 @@ class Expert(Driver):
             worlds.world, self._repertoire.library, worlds.n, most=self._repertoire.most
         )
         self._nudges = Nudges(worlds, self._senses.things.thing)
-        self._source, self._mistake = np.zeros(worlds.n, int), np.zeros(worlds.n, int)
+        self._ranked = np.zeros((worlds.n, len(sources)), int)
+        self._mistake = np.zeros(worlds.n, int)
 
     def begin(self, rows: np.ndarray, attempts: Attempts) -> None:
         streams = attempts.streams
@@ -98,11 +97,11 @@ class Expert(Driver):
         place = sensed.object_place[rows]
         reach = np.hypot(place[:, 0] - PAN_AXIS_X, place[:, 1])
         turn = face_yaw(sensed.object_quat[rows]) - azimuth(place)
-        source = self._repertoire.chosen(streams, reach, turn)
+        ranked = self._repertoire.ranked(streams, reach, turn)
         mistake = self._mistakes(streams)
-        self._source[rows], self._mistake[rows] = source, mistake
-        plans = self._repertoire.plans(source, mistake, streams)
-        self._performer.begin(rows, plans, self._worlds.hold[rows])
+        self._ranked[rows], self._mistake[rows] = ranked, mistake
+        plans = self._repertoire.plans(ranked, mistake, streams)
+        self._performer.begin(rows, plans, self._worlds.hold[rows], mistake != Mistake.NONE)
         self._nudges.begin(rows, mistake, streams)
 
     def _mistakes(self, streams: Streams) -> np.ndarray:
@@ -117,10 +116,15 @@ class Expert(Driver):
 
     def told(self, row: int) -> dict[str, str]:
         mistake = Mistake(int(self._mistake[row]))
-        told = {"source": self._repertoire.sources[self._source[row]].name}
+        retried = bool(self._performer.retried[row])
+        used = [self._repertoire.sources[i] for i in self._ranked[row, : 1 + retried * TRIES]]
+        told = {"source": used[0].name}
+        people = dict.fromkeys(name for source in used for name in source.people)
+        if people:
+            told[PARTICIPANT] = " ".join(people)
         if mistake is not Mistake.NONE:
             told["recovery"] = mistake.words
-        elif self._performer.retried[row]:
+        elif retried:
             told["recovery"] = "grasp repeated"
         return told
 

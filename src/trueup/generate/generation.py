@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trueup.episodes import Episode, Outcome
+from trueup.episodes.consent.register import PARTICIPANT
 from trueup.errors import TrueupError
 from trueup.evaluate import wilson
 from trueup.generate.attempts import Draw
@@ -71,6 +72,10 @@ class Order:
             raise TrueupError(
                 f"The share of attempts with a mistake is {self.mistakes}.",
                 fix="Give a number from 0 to 1.",
+            )
+        if not all(text.strip() for text in self.wording):
+            raise TrueupError(
+                "One of the ways to say the task is empty.", fix="Say it in words, or leave it out."
             )
         if not isinstance(self.source, Policy):
             check_world(self.world)
@@ -278,12 +283,12 @@ def _episode(order: Order, attempt: Attempt, task: str) -> Episode:
     }
     if taped.wrong is not None:
         origin["mistake_frames"] = list(taped.wrong)
-    recovery = attempt.told.get("recovery")
+    said = (PARTICIPANT, "recovery")
     return Episode(
         signals=taped.signals,
         period_s=order.world.control_period_s,
         task=task,
         outcome=Outcome.SUCCESS,
-        labels={"recovery": recovery} if recovery else {},
+        labels={name: attempt.told[name] for name in said if name in attempt.told},
         origin=origin,
     )

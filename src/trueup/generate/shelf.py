@@ -15,15 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from trueup.episodes import Episode, Writer
-from trueup.episodes.storage import extras, layout, rows, stats, tables, tasks
+from trueup.episodes.storage import extras, layout, rows, stats, tables
 from trueup.episodes.storage.committed import CommittedV3
 from trueup.episodes.storage.extras import About
-from trueup.episodes.storage.features import TIME, Features, differences, features_in, features_of
-from trueup.episodes.storage.files import sync
-from trueup.episodes.storage.info import Info, new_info
+from trueup.episodes.storage.features import TIME, differences, features_of
+from trueup.episodes.storage.holdings import Holdings
+from trueup.episodes.storage.info import Info
 from trueup.episodes.storage.layout import Place
-from trueup.episodes.storage.repair import Lock, summed_stats
-from trueup.episodes.writer import nominal_fps
+from trueup.episodes.storage.repair import Lock
 from trueup.errors import TrueupError
 from trueup.generate.counting import counted, spread
 
@@ -55,7 +54,7 @@ class Shelf:
         self.close()
 
     def __len__(self) -> int:
-        return self._episodes
+        return self._held.episodes
 
     def close(self) -> None:
         """Let the next writer in."""
@@ -66,49 +65,33 @@ class Shelf:
         if not episodes:
             return
         self._check(episodes)
-        place = Place.of(self._next)
-        self._name_tasks([episode.task for episode in episodes])
+        place = Place.of(self._held.next)
+        self._held.name_tasks([episode.task for episode in episodes])
         lengths = np.array([_length(episode) for episode in episodes])
         columns = self._columns(episodes, lengths)
         self._write(place, layout.DATA, _parts(_table(columns), lengths))
         about = [
-            extras.to_table(self._episodes + i, About.of(e), []) for i, e in enumerate(episodes)
+            extras.to_table(self._held.episodes + i, About.of(e), [])
+            for i, e in enumerate(episodes)
         ]
         self._write(place, layout.EXTRAS, _parts(pa.concat_tables(about), np.ones_like(lengths)))
         found = counted(columns, lengths)
         table = self._rows(episodes, lengths, place, found)
-        self._schema = self._schema or table.schema
-        self._write(place, layout.ROWS, [rows.fitted(table, self._schema)])  # now it counts
-        sync(place.within(self.folder, layout.ROWS).parent)
-        self._episodes += len(episodes)
-        self._frames += int(lengths.sum())
-        self._next += 1
-        self._total(spread(found, lengths))
+        self._held.commit(place, table, int(lengths.sum()), spread(found, lengths))
+        assert self._held.info is not None
+        self._held.total(self._held.info.features)
 
     def _take_up(self) -> None:
-        self._episodes = self._frames = self._next = 0
-        self._stats: stats.Stats = {}
-        self._tasks: dict[str, int] = {}
-        self._schema: pa.Schema | None = None
-        self._info = Info.read(self.folder)
-        if self._info is None:
-            return
-        committed = CommittedV3(self.folder, self._info)
-        if not len(committed):
-            self._info = None
-            return
-        self._features = features_in(self._info.features)
-        self._episodes, self._frames = len(committed), int(committed.length.sum())
-        self._tasks = {text: number for number, text in sorted(tasks.read(self.folder).items())}
-        self._stats = summed_stats(self.folder, committed)
-        self._next = layout.next_number(self.folder, [])
-        self._schema = tables.schema_of(committed.rows_place(0).within(self.folder, layout.ROWS))
+        self._held = Holdings(self.folder, self._robot_type)
+        info = Info.read(self.folder)
+        if info is not None:
+            self._held.take_up(info, CommittedV3(self.folder, info), [])
 
     def _check(self, episodes: Sequence[Episode]) -> None:
         wanted = features_of(episodes[0])
-        if self._info is None:
-            self._found(episodes[0], wanted)
-        found = differences(self._features, wanted)
+        if self._held.info is None:
+            self._held.found(wanted, episodes[0].period_s)
+        found = differences(self._held.features, wanted)
         if found or wanted.cameras:
             raise TrueupError(
                 f"The episodes do not fit the dataset {self.folder}: "
@@ -116,41 +99,19 @@ class Shelf:
                 fix="Write them to a folder of their own.",
             )
 
-    def _found(self, episode: Episode, wanted: Features) -> None:
-        self._features = wanted
-        self._info = new_info(
-            wanted.declared({}), fps=nominal_fps(episode.period_s), robot_type=self._robot_type
-        )
-        self._info.write(self.folder)
-
-    def _name_tasks(self, texts: list[str]) -> None:
-        new = [text for text in dict.fromkeys(texts) if text not in self._tasks]
-        if new:
-            self._tasks |= {text: len(self._tasks) + i for i, text in enumerate(new)}
-            tasks.write(self.folder, list(self._tasks))
-
     def _columns(self, episodes: Sequence[Episode], lengths: np.ndarray) -> dict[str, np.ndarray]:
         """The frames of all of them, one after the other, under LeRobot's keys."""
-        assert self._info is not None
+        assert self._held.info is not None
         columns = {
             signal.key: np.concatenate([e.signals[signal.name].values for e in episodes]).astype(
                 signal.dtype
             )
-            for signal in self._features.signals
+            for signal in self._held.features.signals
         }
-        frame = np.concatenate([np.arange(k) for k in lengths])
         clocks = [next(iter(e.signals.values())).time_s for e in episodes]
-        numbers = self._episodes + np.arange(len(episodes))
-        task = np.array([self._tasks[e.task] for e in episodes])
-        columns |= {
-            TIME: np.concatenate(clocks)[:, None],
-            "timestamp": (frame / self._info.fps).astype(np.float32)[:, None],
-            "frame_index": frame[:, None],
-            "episode_index": np.repeat(numbers, lengths)[:, None],
-            "index": (self._frames + np.arange(len(frame)))[:, None],
-            "task_index": np.repeat(task, lengths)[:, None],
-        }
-        return {key: columns[key] for key in self._info.features if key in columns}
+        columns[TIME] = np.concatenate(clocks)[:, None]
+        columns |= self._held.numbered(lengths, [episode.task for episode in episodes])
+        return {key: columns[key] for key in self._held.info.features if key in columns}
 
     def _rows(
         self,
@@ -160,9 +121,9 @@ class Shelf:
         found: stats.Stats,
     ) -> pa.Table:
         """Rows of `meta/episodes`; `found` holds (n, size) of each statistic."""
-        n, ends = len(lengths), self._frames + np.cumsum(lengths)
+        n, ends = len(lengths), self._held.frames + np.cumsum(lengths)
         columns: dict[str, pa.Array] = {
-            "episode_index": pa.array(self._episodes + np.arange(n)),
+            "episode_index": pa.array(self._held.episodes + np.arange(n)),
             "tasks": pa.array([[episode.task] for episode in episodes]),
             "length": pa.array(lengths),
             **_everywhere(rows.at("data", place), n),
@@ -175,22 +136,6 @@ class Shelf:
 
     def _write(self, place: Place, kind: str, groups: Sequence[pa.Table]) -> None:
         tables.write_groups(place.within(self.folder, kind), groups)
-
-    def _total(self, found: stats.Stats) -> None:
-        """Write statistics and totals; a reader of ours does not need them, LeRobot does."""
-        assert self._info is not None
-        self._stats = stats.together([self._stats, found])
-        stats.write(self.folder, self._stats)
-        self._info = new_info(
-            self._info.features,
-            fps=self._info.fps,
-            robot_type=self._robot_type,
-            episodes=self._episodes,
-            frames=self._frames,
-            tasks=len(self._tasks),
-            before=self._info,
-        )
-        self._info.write(self.folder)
 
 
 def _length(episode: Episode) -> int:

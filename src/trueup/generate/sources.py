@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trueup.episodes import Dataset, Episode, JointUnits, Outcome
+from trueup.episodes.consent import Covered, people_in
 from trueup.episodes.episode import COMMAND, JOINTS
 from trueup.episodes.storage.features import UNSTATED
 from trueup.episodes.units import converted
@@ -42,6 +43,7 @@ def recorded(
     episodes: Sequence[int] | None = None,
     read_as: JointUnits | None = None,
     infer: bool = False,
+    allowed: Covered | None = None,
 ) -> Recorded:
     """Sources from a dataset of the same robot.
 
@@ -51,6 +53,7 @@ def recorded(
         episodes: Which; by default the first that succeeded, up to `MOST`.
         read_as: The units of joints, where the dataset does not say.
         infer: Take objects to be where the hand closed, where they were not recorded.
+        allowed: What consent covers, where people are in it; the rest is passed over unread.
     """
     dataset, things = Dataset.open(folder), Things.of(world)
     _check_robot(dataset, world)
@@ -60,12 +63,16 @@ def recorded(
     for i in wanted:
         if len(sources) == MOST:
             break
+        if allowed is not None and i in allowed.why:
+            passed_over[allowed.why[i]] += 1
+            continue
         about = dataset.about(i)
         if about.outcome not in (None, Outcome.SUCCESS):
             passed_over["did not succeed"] += 1
             continue
         try:
-            sources.append(_source(dataset, i, world, things, read_as, infer))
+            source = _source(dataset, i, world, things, read_as, infer)
+            sources.append(replace(source, people=people_in(about.labels)))
         except TrueupError as error:
             if episodes is not None or (not sources and i == wanted[-1]):
                 raise

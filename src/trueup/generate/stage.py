@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.generate.attempts import Attempts, Draw
-from trueup.generate.drivers import LONGER, Driver
+from trueup.generate.drivers import Driver
+from trueup.generate.motion.performer import LONGER
 from trueup.generate.tape import Tape, Taped
 from trueup.generate.verdict import Verdict, Watch
 from trueup.simulate import CpuWorlds

@@ -10,7 +10,7 @@ from trueup.curate.fence import Fence, Side
 from trueup.curate.look import Look
 from trueup.curate.place import Place
 from trueup.curate.rules.rule import Measured
-from trueup.curate.survey import QUATERNION, root_mean_square
+from trueup.curate.survey import root_mean_square
 
 _FACTORS = {180.0 / np.pi: "degrees instead of radians", 1000.0: "thousandths"}
 _NEAR = 0.35  # of a logarithm
@@ -27,7 +27,7 @@ class Units(Measured):
     def measured(self, look: Look) -> Mapping[Place, float]:
         found = {}
         for name, channel in look.channels.items():
-            if channel.names == QUATERNION:  # it has no unit
+            if name in look.survey.turned:  # it has no unit
                 continue
             ratio = root_mean_square(channel) / look.survey.size[name]
             found[Place(name)] = float(np.log(max(float(np.median(ratio)), 1e-6)))

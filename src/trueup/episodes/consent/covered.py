@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 from trueup.episodes.consent.participant import Purpose
@@ -24,11 +24,13 @@ class Covered:
         kept: Numbers of the episodes that may.
         left_out: How many may not, by the reason.
         participants: Who is in those that may.
+        why: Why not, by the number of each that may not.
     """
 
     kept: tuple[int, ...]
     left_out: Mapping[str, int]
     participants: tuple[str, ...]
+    why: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def sentence(self) -> str:
@@ -65,17 +67,22 @@ def covered(
     """
     day = on or date.today()
     kept: list[int] = []
-    left_out: Counter[str] = Counter()
+    refused: dict[int, str] = {}
     people: set[str] = set()
     for i, about in enumerate(dataset.abouts()):
         names = people_in(about.labels)
         reason = next((why for n in names if (why := _why_not(register, n, purpose, day))), "")
         if reason:
-            left_out[reason] += 1
+            refused[i] = reason
         else:
             kept.append(i)
             people |= set(names)
-    return Covered(kept=tuple(kept), left_out=dict(left_out), participants=tuple(sorted(people)))
+    return Covered(
+        kept=tuple(kept),
+        left_out=dict(Counter(refused.values())),
+        participants=tuple(sorted(people)),
+        why=refused,
+    )
 
 
 def _why_not(register: Register, name: str, purpose: Purpose, on: date) -> str:

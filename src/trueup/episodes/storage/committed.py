@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ _NUMBERS = (
     "dataset_from_index",
     "dataset_to_index",
 )
+_TASKS = "tasks"
+_KEPT = 1024  # files whose tasks are held in memory
 _VIDEO_NUMBERS = ("chunk_index", "file_index", "from_timestamp", "to_timestamp")
 
 
@@ -52,7 +55,11 @@ class Committed(ABC):
 
     @abstractmethod
     def row(self, i: int) -> Mapping[str, Any]:
-        """All that is stored about it; `tasks` is in there."""
+        """All that is stored about it."""
+
+    @abstractmethod
+    def tasks(self, i: int) -> list[str]:
+        """What was to be done in it, in words."""
 
     def stats(self, i: int) -> Stats:
         """Its statistics, where they are stored."""
@@ -75,6 +82,7 @@ class CommittedV3(Committed):
         self._keys = [k for k, f in info.features.items() if f["dtype"] == "video"]
         self.files = layout.places(folder, layout.ROWS)
         self._read: tuple[int, pa.Table] | None = None
+        self._tasks: OrderedDict[int, pa.ChunkedArray | None] = OrderedDict()
         columns = [*_NUMBERS, *(f"videos/{k}/{n}" for k in self._keys for n in _VIDEO_NUMBERS)]
         parts = [self._numbers(file, columns) for file in self.files]
         stacked = {name: _stacked([part[name] for part in parts]) for name in columns}
@@ -131,6 +139,19 @@ class CommittedV3(Committed):
             )
         return self._read[1].slice(int(self._row[i]), 1).to_pylist()[0]
 
+    def tasks(self, i: int) -> list[str]:
+        file = int(self._file[i])
+        if (
+            file not in self._tasks
+        ):  # that column alone: rows are wide, and most of it is statistics
+            path = self.files[file].within(self._folder, layout.ROWS)
+            table = tables.read_rows(path, [_TASKS])
+            self._tasks[file] = table[_TASKS] if _TASKS in table.column_names else None
+            while len(self._tasks) > _KEPT:
+                self._tasks.popitem(last=False)
+        texts = self._tasks[file]
+        return [] if texts is None else texts[int(self._row[i])].as_py() or []
+
     def _numbers(self, file: Place, columns: list[str]) -> dict[str, np.ndarray]:
         path = file.within(self._folder, layout.ROWS)
         table = tables.read_rows(path, columns)
@@ -169,6 +190,9 @@ class CommittedV2(Committed):
 
     def row(self, i: int) -> Mapping[str, Any]:
         return self._lines[i]
+
+    def tasks(self, i: int) -> list[str]:
+        return self._lines[i].get(_TASKS) or []
 
     def _words(self, i: int) -> dict[str, int]:
         index = int(self.index[i])

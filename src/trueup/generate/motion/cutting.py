@@ -8,8 +8,8 @@ import numpy as np
 
 from trueup.errors import TrueupError
 from trueup.generate.motion.events import Events, begun, events_of
-from trueup.generate.motion.frames import azimuth, face_yaw, nearest_quarter
-from trueup.generate.motion.hand import Hand, Pose
+from trueup.generate.motion.frames import azimuth, eased, face_yaw, nearest_quarter, unit
+from trueup.generate.motion.hand import Hand, Pose, jaw_middle
 from trueup.generate.motion.legs import Frame, Leg, Source, in_frame
 from trueup.generate.motion.senses import TARGET, Things
 from trueup.generate.motion.track import Track
@@ -17,6 +17,7 @@ from trueup.worlds import World
 from trueup.worlds.tabletop import PAN_AXIS_X
 
 _DEPTH = 0.004  # m: how much deeper or less deep in the fingers a thing may lie
+_CENTRED = 0.5  # of the way to the middle: a thing is pushed over to the finger that stands still
 _SPARE = 0.9  # of an episode's time that a demonstration may take
 
 _Around = tuple[np.ndarray, float, float]
@@ -71,8 +72,9 @@ def _source(
     place, quat = told.place[events.close], told.quat[events.close]
     place = place + _disagreement(told.place[events.held], pose, events.held)
     turn = float(nearest_quarter(face_yaw(quat), azimuth(place)) - azimuth(place))
-    first = begun(pose.place, events.close)
+    first = max(events.ready, begun(pose.place, events.close))
     around: _Around = (place, float(azimuth(place)) + turn, turn)
+    pose = _steadied(pose, place, events, jaw_middle(world, told.q[events.close]))
 
     def leg(kind: str, frame: Frame, a: int, b: int, at: _Around = around) -> Leg:
         return _leg(kind, frame, told, pose, slice(a, max(b, a + 2)), at, gripper)
@@ -108,6 +110,26 @@ def _disagreement(place: np.ndarray, pose: Pose, at: int) -> np.ndarray:
     along = off - across
     length = float(np.linalg.norm(along))
     return across + along * max(0.0, 1.0 - _DEPTH / max(length, 1e-9))
+
+
+def _steadied(pose: Pose, place: np.ndarray, events: Events, middle: float | None) -> Pose:
+    """The way there and the closing without what luck had in them.
+
+    A hand may close while it still swings in, or come within a hair of touching the thing with a
+    finger. Carried to worlds whose sensors are off by millimetres, the thing is missed, or the
+    finger lands on top of it. So the hand closes where it will hold, with the thing near the middle
+    of the open jaw.
+    """
+    rows = np.clip(np.arange(len(pose.place)), events.close, events.held)
+    jaw = pose.jaw[events.close]
+    beside = unit(np.cross(jaw, [0.0, 0.0, 1.0]))
+    lacks = (pose.place[events.held] - pose.place[rows]) @ beside
+    shift = lacks[:, None] * beside
+    if middle is not None:
+        off = float((place - pose.place[events.close]) @ jaw) - middle
+        left = 1.0 - eased((rows - events.close) / max(1, events.held - events.close))
+        shift = shift + (_CENTRED * off * left)[:, None] * jaw
+    return replace(pose, place=pose.place + shift)
 
 
 def _leg(

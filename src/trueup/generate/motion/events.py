@@ -19,12 +19,14 @@ class Events:
     """When things happened, as rows of a demonstration.
 
     Attributes:
+        ready: The hand is open, after whatever it closed on before.
         close: The gripper begins to close on the thing.
         held: The thing is in the hand.
         release: The gripper begins to open again; none where it does not.
         opened: It is open.
     """
 
+    ready: int
     close: int
     held: int
     release: int | None = None
@@ -50,15 +52,18 @@ def events_of(told: Track, gripper: int, name: str, *, releases: bool) -> Events
     crossed = int(closings[-1] if not releases else _lasting(closings, shut))
     close = _back_to(jaw, crossed, falling=True)
     held = _held(told, jaw, crossed)
+    before = np.flatnonzero(shut[:crossed])
+    ready = min(int(before[-1]) + 1 if len(before) else 0, close - 2)
     if not releases:
-        return Events(close=close, held=held)
+        return Events(ready=ready, close=close, held=held)
     openings = np.flatnonzero(~shut[held:]) + held
     if not len(openings):
-        return Events(close=close, held=held)
+        return Events(ready=ready, close=close, held=held)
     release = max(_back_to(jaw, int(openings[0]), falling=False), held + 2)
     peak = grip[release:].max()
     opened = int(np.argmax(jaw[release:] > jaw[release] + 0.8 * (peak - jaw[release]))) + release
-    return Events(close=close, held=held, release=release, opened=max(opened, release + 2))
+    opened = max(opened, release + 2)
+    return Events(ready=ready, close=close, held=held, release=release, opened=opened)
 
 
 def _lasting(closings: np.ndarray, shut: np.ndarray) -> int:

@@ -8,9 +8,10 @@ import mujoco
 import numpy as np
 
 from trueup.errors import TrueupError
-from trueup.worlds import World
+from trueup.worlds import World, sensor_slots
 
 SITE = "tcp"
+_TIPS = ("truth/fingertip_fixed", "truth/fingertip_moving")
 _DAMPING = 0.02
 _JAW_WEIGHT, _DOWN_WEIGHT = 0.05, 0.01  # m per rad: how much place yields to orientation
 
@@ -107,6 +108,23 @@ class Hand:
             axes.append(axis)
         place = place + frame @ self._site[0]
         return place, frame @ self._site[1], np.stack(anchors, axis=1), np.stack(axes, axis=1)
+
+
+def jaw_middle(world: World, q: np.ndarray) -> float | None:
+    """How far from the fingertips' place the middle of the jaw is that stands so, m along the jaw.
+
+    None where a world does not tell where its two fingertips are.
+    """
+    model = world.model
+    slots = sensor_slots(model)
+    if not all(name in slots for name in _TIPS):
+        return None
+    hand, data = Hand(world), mujoco.MjData(model)
+    data.qpos[model.jnt_qposadr[hand.joints]] = q
+    mujoco.mj_forward(model, data)
+    middle = np.mean([data.sensordata[slots[name]] for name in _TIPS], axis=0)
+    pose = hand.pose(q[None])
+    return float((middle - pose.place[0]) @ pose.jaw[0])
 
 
 class NoHand(TrueupError):

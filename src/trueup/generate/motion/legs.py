@@ -63,6 +63,7 @@ class Source:
         reach: How far from the shoulder its object stood, m.
         turn: How its object was turned towards the shoulder, rad.
         works: The share of attempts in which it worked elsewhere, where that was tried.
+        people: Who is in it, by pseudonym: what comes of it is theirs, too.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Source:
     reach: float = 0.0
     turn: float = 0.0
     works: float = 1.0
+    people: tuple[str, ...] = ()
 
     @property
     def steps(self) -> int:

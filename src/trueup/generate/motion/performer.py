@@ -19,10 +19,18 @@ _MOST = 0.04  # m that are ever taken up
 _FOLLOW = 0.5  # how much of an object's movement is followed in each control step
 _LOST = 0.045  # m between fingertips and an object that is in the hand
 _CHECKED = 0.35  # of a carry: what is not in the hand then was not grasped
-_TRIES = 2  # how often what is not in the hand is gone back for
 _NEAR = 0.008  # m: a hand this close to where it should be has arrived
 _STALLED = 0.25  # rad/s: a gripper slower than this is open, or shut, or holds something
 _ARRIVAL_S, _GRIP_S = 0.3, 1.2  # longest waits at the end of a leg
+_HURRY = 1.5  # how much faster than it was told a leg is run through where time is short
+_SPARE_S = 0.3  # that is meant to be left when a plan is over: servos follow late
+
+TRIES = 2
+"""How often what is not in the hand is gone back for."""
+
+LONGER = 2.0
+"""An attempt that has to find its way back may take this many times the world's own time."""
+
 _ARRIVING, _GRIPPING = ("reach",), ("grasp", "release", "slack")
 
 
@@ -35,8 +43,8 @@ class Plans:
         stop: (n, p) the share of each leg after which the next one begins.
         shift: (n, p, 3) how far each leg is moved in its frame, m.
         wrong: (n, p) whether a leg is a mistake, which nobody should learn.
-        retry: (n,) the place in the row that is jumped to where the object is not in the hand
-            when it should be; -1 for never.
+        retry: (n, tries) the places in the row that are jumped to, one after the other, where the
+            object is not in the hand when it should be; -1 for never.
         speed: (n,) how fast the legs are run through; 1 as they were told.
     """
 
@@ -58,7 +66,7 @@ class Plans:
             stop=np.ones((n, p)),
             shift=np.zeros((n, p, 3)),
             wrong=np.zeros((n, p), bool),
-            retry=np.full(n, -1),
+            retry=np.full((n, TRIES), -1),
             speed=np.ones(n),
         )
 
@@ -78,8 +86,8 @@ class Performer:
 
     In each step a hand is told to be where its leg says it should be a moment later, for servos
     follow late; and what the fingertips missed before is taken up little by little, so that worlds
-    with other masses, offsets and gains are performed in alike. Commands stay within what a servo
-    can pull and how fast it can turn.
+    with other masses, offsets and gains are performed in alike. Where waiting has cost time, the
+    rest is run through faster. Commands stay within what a servo can pull and how fast it can turn.
 
     Attributes:
         wrong: (n,) whether the step now is part of a mistake.
@@ -107,7 +115,9 @@ class Performer:
         self._slow, self._jaw = np.zeros(n, int), np.zeros(n)
         self.wrong, self.retried = np.zeros(n, bool), np.zeros(n, bool)
         self.over, self.far = np.zeros(n, bool), np.zeros(n)
-        self._tries = np.zeros(n, int)
+        self._tries, self._steps = np.zeros(n, int), world.steps
+        self._left, self._longer = np.zeros(n), np.zeros(n, bool)
+        self._after = np.zeros((n, most))
         self._at = np.zeros(n, int)
         self._step = np.zeros(n)
         self._fresh = np.ones(n, bool)
@@ -120,9 +130,15 @@ class Performer:
         self._past = np.zeros((round(self._lead) + 1, n, 3))
         self._taken = np.zeros((n, 3))
 
-    def begin(self, rows: np.ndarray, plans: Plans, hold: np.ndarray) -> None:
-        """Start plans in some worlds, whose servos are told `hold` (len(rows), nu) now."""
+    def begin(self, rows: np.ndarray, plans: Plans, hold: np.ndarray, back: np.ndarray) -> None:
+        """Start plans in some worlds, whose servos are told `hold` (len(rows), nu) now.
+
+        Where `back` (len(rows),), the plan has a way back in it and may take longer.
+        """
         self.plans.write(rows, plans)
+        self._left[rows] = np.where(back, LONGER, 1.0) * self._steps - _SPARE_S / self._period_s
+        self._longer[rows] = back
+        self._after[rows] = _after(self.plans.take(rows), self.library.length)
         pose = self.hand.pose(hold)
         self._wanted[:, rows] = pose.place, pose.jaw, pose.down
         self._past[:, rows] = pose.place
@@ -149,8 +165,16 @@ class Performer:
         self.far = np.where(closing & (self._step < 1.0), left, self.far)
         gripper = self.library.gripper(legs, self._step)
         self._told = self._servos.told(self._told, self._q, gripper, sensed.joints, self.hand.arm)
-        self._step += self.plans.speed
+        self._step += self._pace(legs)
+        self._left -= 1.0
         return self._told.copy()
+
+    def _pace(self, legs: np.ndarray) -> np.ndarray:
+        """(n,) how fast legs are run through: as planned, or faster where time is short."""
+        needed = self._after[np.arange(len(legs)), self._at] + self.library.length[legs]
+        needed = needed - self._step
+        short = np.clip(needed / np.maximum(self._left, 1.0), 0.0, _HURRY)
+        return np.maximum(self.plans.speed, short)
 
     def _legs(self, sensed: Sensed) -> np.ndarray:
         """(n,) the leg of each hand now; a plan that is over stays at the end of its last."""
@@ -161,7 +185,7 @@ class Performer:
         ended = (late >= 0) & self._ready(sensed, plans.legs[rows, self._at], late)
         following = np.minimum(self._at + 1, plans.legs.shape[1] - 1)
         last = (plans.legs[rows, following] < 0) | (following == self._at)
-        last |= following == np.where(self.retried, -1, plans.retry)
+        last |= (following[:, None] == plans.retry).any(axis=1)
         self.over |= ended & last
         onwards = ended & ~last
         self._at = np.where(onwards, following, self._at)
@@ -186,15 +210,17 @@ class Performer:
 
     def _go_back(self, sensed: Sensed, legs: np.ndarray) -> None:
         """Jump to the part of a plan that fetches an object which is not in the hand."""
-        carrying = (self._names[legs] == "carry") & (self._tries < _TRIES)
-        carrying &= self.plans.retry >= 0
+        where = self.plans.retry[np.arange(len(legs)), np.minimum(self._tries, TRIES - 1)]
+        carrying = (self._names[legs] == "carry") & (self._tries < TRIES) & (where >= 0)
         late = self._step >= _CHECKED * self.library.length[legs]
         lost = np.linalg.norm(sensed.object_place - sensed.tcp, axis=1) > _LOST
         back = carrying & late & lost
         self.retried |= back
         self._tries[back] += 1
         self.over[back] = False
-        self._at = np.where(back, self.plans.retry, self._at)
+        self._left += np.where(back & ~self._longer, (LONGER - 1.0) * self._steps, 0.0)
+        self._longer |= back
+        self._at = np.where(back, where, self._at)
         self._step[back] = 0.0
         self._fresh |= back
 
@@ -244,6 +270,16 @@ class Performer:
         taken = self._taken + _GAIN * missed
         length = np.linalg.norm(taken, axis=1, keepdims=True)
         self._taken = taken * np.minimum(1.0, _MOST / np.maximum(length, 1e-9))
+
+
+def _after(plans: Plans, length: np.ndarray) -> np.ndarray:
+    """(n, p) control steps of what follows each leg of a plan, as far as it goes by itself."""
+    after = np.zeros(plans.legs.shape)
+    steps = np.where(plans.legs >= 0, plans.stop * length[plans.legs], 0.0)
+    for at in range(plans.legs.shape[1] - 1, 0, -1):
+        goes_on = ~(plans.retry == at).any(axis=1)
+        after[:, at - 1] = np.where(goes_on, steps[:, at] + after[:, at], 0.0)
+    return after
 
 
 class _Servos:

@@ -9,7 +9,7 @@ from enum import IntEnum
 import numpy as np
 
 from trueup.generate.motion.legs import Leg, Library, Source, slackened
-from trueup.generate.motion.performer import Plans
+from trueup.generate.motion.performer import TRIES, Plans
 from trueup.streams import Streams
 
 _SLOWEST, _FASTEST = 0.95, 1.1
@@ -71,36 +71,49 @@ class Repertoire:
         self.library = Library(legs)
         grasping = all(source.grasp.name == "grasp" for source in sources)
         self.mistakes = tuple(Mistake)[1:] if grasping else (Mistake.HAND_NUDGED,)
-        self.most = max(5 + len(part.main) + 2 * len(part.again) for part in self._parts)
+        longest = max(max(len(p.main), len(p.again)) for p in self._parts)
+        self.most = 5 + (2 + TRIES) * longest
         self._reach = np.array([source.reach for source in sources])
         self._turn = np.array([source.turn for source in sources])
         self._works = np.array([source.works for source in sources])
 
-    def chosen(self, streams: Streams, reach: np.ndarray, turn: np.ndarray) -> np.ndarray:
-        """(n,) a source for each object that stands so far from the shoulder, turned so.
+    def ranked(self, streams: Streams, reach: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """(n, sources) an order of the sources for objects that stand so far, turned so.
 
-        Those that had to do with a like object are likelier, and those that work more often.
+        Those that had to do with a like object are likelier to come first, and those that work
+        more often. What the first one drops, the second one is tried on.
         """
         quarter = 0.5 * np.pi
         apart = (turn[:, None] - self._turn + 0.5 * quarter) % quarter - 0.5 * quarter
         unlike = np.abs(reach[:, None] - self._reach) / 0.03 + np.abs(apart) / 0.5
         unlike = unlike - _TRUST * np.log(np.maximum(self._works, 1e-3))
         luck = streams.uniform(len(self.sources))
-        return np.argmin(unlike - np.log(-np.log(np.clip(1.0 - luck, 1e-12, 1 - 1e-12))), axis=1)
+        return np.argsort(unlike - np.log(-np.log(np.clip(1.0 - luck, 1e-12, 1 - 1e-12))), axis=1)
 
-    def plans(self, source: np.ndarray, mistake: np.ndarray, streams: Streams) -> Plans:
-        """What to do, by source (n,) and by mistake (n,)."""
-        plans = Plans.none(len(source), self.most)
+    def plans(self, ranked: np.ndarray, mistake: np.ndarray, streams: Streams) -> Plans:
+        """What to do, by the order of sources (n, sources) and by mistake (n,)."""
+        n = len(ranked)
+        plans, ends = Plans.none(n, self.most), np.zeros(n, int)
         for which, part in enumerate(self._parts):
             for kind in Mistake:
-                rows = np.flatnonzero((source == which) & (mistake == kind))
+                rows = np.flatnonzero((ranked[:, 0] == which) & (mistake == kind))
                 if len(rows):
-                    _write(plans, rows, part, kind)
+                    ends[rows] = _write(plans, rows, part, kind)
+        for again in range(TRIES):
+            self._retry(plans, ends, again, ranked[:, (again + 1) % ranked.shape[1]])
         u = streams.uniform(4)
         plans.speed[:] = _SLOWEST + (_FASTEST - _SLOWEST) * u[:, 0]
         missed = mistake == Mistake.MISSED
         plans.shift[missed, :2] = _beside(u[missed])[:, None]
         return plans
+
+    def _retry(self, plans: Plans, ends: np.ndarray, again: int, source: np.ndarray) -> None:
+        """Add to each plan how what is not in the hand is gone back for, by another source."""
+        for which, part in enumerate(self._parts):
+            rows = np.flatnonzero((source == which) & (len(part.main) > 1))
+            plans.retry[rows, again] = ends[rows]
+            plans.legs[rows[:, None], ends[rows, None] + np.arange(len(part.again))] = part.again
+            ends[rows] += len(part.again)
 
 
 def _part(source: Source, legs: list[Leg], period_s: float) -> _Part:
@@ -116,8 +129,8 @@ def _part(source: Source, legs: list[Leg], period_s: float) -> _Part:
     )
 
 
-def _write(plans: Plans, rows: np.ndarray, part: _Part, kind: Mistake) -> None:
-    """One plan into some rows: the legs, then those that are jumped to once."""
+def _write(plans: Plans, rows: np.ndarray, part: _Part, kind: Mistake) -> int:
+    """One plan into some rows, without what is jumped to; how many legs it has."""
     order, wrong = list(part.main), list[int]()
     if kind is Mistake.MISSED:
         order, wrong = [*part.main[:2], *part.again], [0, 1]
@@ -125,9 +138,8 @@ def _write(plans: Plans, rows: np.ndarray, part: _Part, kind: Mistake) -> None:
         order, wrong = [*part.main[:3], part.slack, *part.again], [3]
         plans.stop[rows, 2] = part.slip_at
     plans.wrong[rows[:, None], wrong] = True
-    plans.retry[rows] = len(order) if len(part.main) > 1 else -1
-    row = [*order, *part.again] if len(part.main) > 1 else order
-    plans.legs[rows, : len(row)] = row
+    plans.legs[rows, : len(order)] = order
+    return len(order)
 
 
 def _beside(u: np.ndarray) -> np.ndarray:
