@@ -23,7 +23,7 @@ check: .venv/installed-dev  ## format, lint, types and tests; `make check PYTEST
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/pyright
-	$(BIN)/pytest --durations=10 --durations-min=1 $(PYTEST)
+	$(BIN)/pytest -n auto --dist loadfile --durations=10 --durations-min=1 $(PYTEST)
 
 test-lerobot: .venv-lerobot/installed  ## what needs the real LeRobot, in .venv-lerobot (gigabytes)
 	.venv-lerobot/bin/pytest tests/lerobot $(PYTEST)
