@@ -33,6 +33,8 @@ ROWS = {
     "imu-noise": "benchmarks.imu_noise",
     "generate": "benchmarks.generate_demonstrations",
     "generate-large": "benchmarks.generate_large",
+    "clone": "benchmarks.clone",
+    "cotrain": "benchmarks.cotrain",
     "training": "benchmarks.training",
     "curriculum": "benchmarks.curriculum",
     "identify-real": "benchmarks.identify_real",
@@ -42,11 +44,13 @@ ROWS = {
     "identify-payload": "benchmarks.identify_payload",
     "identify-contact": "benchmarks.identify_contact",
     "curate": "benchmarks.curate_faults",
+    "curate-policy": "benchmarks.curate_trained",
     "identify-nested": "benchmarks.identify_nested",
     "identify-starts": "benchmarks.identify_starts",
     "predict-success": "benchmarks.predict_success",
     "diagnose": "benchmarks.diagnose_gaps",
     "loop": "benchmarks.loop_closed",
+    "loop-kills": "benchmarks.loop_kills",
     "report-page": "benchmarks.report_page",
 }
 
@@ -55,6 +59,7 @@ LONG = frozenset(
         "bus",
         "preflight",
         "generate-large",
+        "curate-policy",
         "training",
         "curriculum",
         "identify-rehearsal",
@@ -65,6 +70,7 @@ LONG = frozenset(
         "predict-success",
         "diagnose",
         "loop",
+        "loop-kills",
     }
 )
 """Rows that take longer than all others together: they are measured only when they are named."""

@@ -17,6 +17,7 @@ _LITTLE: dict[str, Any] = {
     "check_episodes": 16,
     "confirm_episodes": 16,
     "keep_every": 4,
+    "critic_first": 2,
 }
 TINY = Settings(
     world=REACH,

@@ -27,7 +27,7 @@ class Settings:
         policy: A policy of one's own to begin with; otherwise one is trained in the nominal world.
         episodes: Recordings of one's own; otherwise the robot is recorded.
         start: How the starting policy is trained.
-        tune: How it is trained again in the trued-up world.
+        tune: How a policy for the trued-up world is trained.
         simulated: Episodes that a policy is judged by in simulation.
         bank: How much is simulated to read the trials against.
         motions: What is recorded, beside what the plan asks for.
@@ -50,9 +50,7 @@ class Settings:
         default_factory=lambda: train.Settings(steps=4_000_000, target=0.95, target_nominal=0.95)
     )
     tune: train.Settings = field(
-        default_factory=lambda: train.Settings(
-            steps=2_000_000, target=0.95, target_nominal=0.0, exploration=0.25
-        )
+        default_factory=lambda: train.Settings(steps=1_000_000, target=0.95, target_nominal=0.0)
     )
     simulated: int = 400
     bank: Size = field(default_factory=lambda: Size(screened=40, kept=24, pairs=150, triples=20))

@@ -20,6 +20,7 @@ from trueup.space import Space
 from trueup.train import Progress, Trained
 from trueup.train.run import CHECKPOINT, POLICY
 from trueup.versions import versions
+from trueup.worlds.scripted_expert import expert_of
 
 _DONE = "done.json"
 
@@ -37,22 +38,27 @@ def start(job: Job) -> str:
 
 
 def retrain(job: Job) -> str:
-    """The starting policy, tuned in the narrowed space."""
+    """A policy for the narrowed space."""
     space = Space.load(job.path("narrow/space.json"))
     trained = tuned(job, job.path("retrain"), space, job.settings.tune)
     found = evaluated(job, trained.policy, space)
     found.save(job.path("retrain/evaluation.npz"))
-    return f"{percent(found)} in the trued-up simulator after {trained.steps:,} more steps"
+    return f"{percent(found)} in the trued-up simulator after {trained.steps:,} steps"
 
 
 def tuned(job: Job, folder: Path, space: Space, settings: train.Settings) -> Trained:
-    """Tune the starting policy in a space; goes on where a kill stopped it."""
+    """Train for a space; goes on where a kill stopped it.
+
+    Where the world has an expert, its lessons in that space are quicker than to teach a policy that
+    has learned another one, so the training begins anew. A policy of the user's own is tuned.
+    """
+    anew = not job.settings.policy and expert_of(job.world) is not None
     return _trained(
         job,
         folder,
         space,
         replace(settings, seed=job.settings.seed),
-        start=job.policy("train/policy"),
+        start=None if anew else job.policy("train/policy"),
     )
 
 
