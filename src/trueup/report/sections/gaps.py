@@ -95,14 +95,19 @@ def _bare(report: GapReport | Tried, caption: str) -> Table:
     )
     return Table(
         caption=caption,
-        says=f"{lost(report.loss)} lie between simulation and robot; nobody has split "
-        "them by gap. The thin lines are 90 % intervals.",
+        says=f"{_between(report)} The thin lines are 90 % intervals.",
         columns=("where", "success", "90 % interval"),
         rows=ends,
         scale=PERCENT,
         drawing="success",
         right=("success", "90 % interval"),
     )
+
+
+def _between(report: GapReport | Tried) -> str:
+    if report.loss <= 0:
+        return "The robot does no worse than the simulator promises."
+    return f"{lost(report.loss)} lie between simulation and robot; nobody has split them by gap."
 
 
 def _pairs(report: GapReport) -> list[Block]:
