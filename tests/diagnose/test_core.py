@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trueup.diagnose import Bank, Case, Size, attributed, built, diagnose, judged
+from trueup.diagnose import Attribution, Bank, Case, Size, attributed, built, diagnose, judged
 from trueup.diagnose.familiarity import Familiarity, outside
 from trueup.diagnose.inference import Reader
 from trueup.diagnose.planted import GAPS
 from trueup.diagnose.playing import Tape
+from trueup.diagnose.shapley import Cost
 from trueup.diagnose.signature import Traces, signature
 from trueup.episodes import Channel, Episode, Outcome
 from trueup.errors import TrueupError
@@ -170,6 +171,17 @@ def test_with_many_gaps_shares_still_add_up_and_the_costly_one_leads():
     assert total == pytest.approx(found.nominal.mean() - found.identified.mean())
     assert max(found.shares, key=lambda gap: found.shares[gap].value) == "visual"
     assert found.shares["sensing"].value == pytest.approx(0.0)
+
+
+def test_shares_that_explain_too_much_keep_their_proportions_and_grow_less_sure():
+    costs = {"actuation": Cost(value=0.6, spread=0.05), "latency": Cost(value=0.3, spread=0.02)}
+    won = np.ones(20)
+    found = Attribution(
+        gaps=tuple(costs), nominal=won, identified=won, shares=costs, alone=costs, pairs={}
+    ).scaled(0.75)
+    values = [cost.value for cost in found.shares.values()]
+    assert values == pytest.approx([0.45, 0.225])
+    assert found.shares["actuation"].spread > 0.05
 
 
 def test_a_signature_does_not_see_the_order_of_trials():

@@ -64,6 +64,12 @@ class Attribution:
         """What all of them cost together."""
         return _cost(self.nominal - self.identified)
 
+    def scaled(self, factor: float) -> Attribution:
+        """The same proportions of another loss, less sure by as much as that is another."""
+        shares = {gap: _rescaled(cost, factor) for gap, cost in self.shares.items()}
+        alone = {gap: _rescaled(cost, factor) for gap, cost in self.alone.items()}
+        return replace(self, shares=shares, alone=alone)
+
     def void(self) -> Attribution:
         """The same gaps, none of which explains anything."""
         nothing = {gap: Cost(value=0.0, spread=0.0) for gap in self.gaps}
@@ -105,6 +111,11 @@ def attributed(
         return _shared(gaps, won, episodes)
     some = max(2, math.ceil(draws * _LOOK)) * episodes
     return _grouped(gaps, table, table.first(min(some, len(seeds))), episodes)
+
+
+def _rescaled(cost: Cost, factor: float) -> Cost:
+    moved = abs(1.0 - factor) * abs(cost.value) / _SURE
+    return Cost(value=factor * cost.value, spread=float(np.hypot(factor * cost.spread, moved)))
 
 
 def _sets(players: Sequence[tuple[str, ...]]) -> list[frozenset[str]]:

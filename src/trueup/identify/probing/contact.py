@@ -36,7 +36,8 @@ TOLD_BY: Mapping[str, tuple[str, ...]] = {
 """Parameters that contact shows, by pattern, and the probes that show them."""
 
 _GAIN = "sensing/current/gain"  # what currents say of torque is known to a factor alone
-_STRANGE = 2.0  # of the noise: a joint that stays off by more is not the model's
+STRANGE = 2.0
+"""Of the noise: a joint that stays off by more is not the model's."""
 _BEGINNINGS = 12  # different ones among the points of a cloud
 
 Told = Callable[[str], None]
@@ -124,6 +125,7 @@ def _estimate(setting: _Setting, split: Split, problem: Joined, best: Settled) -
     findings = findings_of(free, u, covariance, best.belief.spread / prior.spread)
     kinds = {kind_of(episode) for episode in split.fitted}
     unseen = unseen_of(free, covariance, prior.spread)
+    arm_off = _arm_off(problem, u)
     return Estimate(
         world=setting.world.name,
         belief=belief_of(free, u, covariance),
@@ -132,12 +134,13 @@ def _estimate(setting: _Setting, split: Split, problem: Joined, best: Settled) -
         fitted=problem.misfit(prior.mean, u, len(split.fitted)),
         held=judge.misfit(prior.mean, u, len(split.held)),
         noise=problem.sizes(u),
-        notes=(*split.notes, *_strange(problem, u)),
+        notes=(*split.notes, *_strange(arm_off)),
         made={
             "replays": best.points * len(split.fitted),
             "clouds": best.clouds,
             "still": best.still,
             "probes": sorted(kinds),
+            "arm_off": max(arm_off.values(), default=0.0),
             "window_s": setting.options["window_s"],
             "signals": list(setting.options["signals"]),
             "versions": versions("mujoco", "numpy", "scipy"),
@@ -262,12 +265,16 @@ def _pattern(name: str) -> str:
     return next(pattern for pattern in TOLD_BY if fnmatchcase(name, pattern))
 
 
-def _strange(problem: Joined, u: np.ndarray) -> Iterator[str]:
-    """A sentence where joints do not move as the model's do: contact is read off a wrong arm."""
+def _arm_off(problem: Joined, u: np.ndarray) -> dict[str, float]:
+    """How far each joint is usually off, in units of its noise."""
     sizes = dict(zip(problem.columns, usual_size(problem.residual(u[None]))[0], strict=True))
-    joints = {name: size for name, size in sizes.items() if name.startswith(f"{JOINTS}/")}
+    return {name: float(size) for name, size in sizes.items() if name.startswith(f"{JOINTS}/")}
+
+
+def _strange(joints: Mapping[str, float]) -> Iterator[str]:
+    """A sentence where joints do not move as the model's do: contact is read off a wrong arm."""
     worst = max(joints, key=lambda name: joints[name], default="")
-    if worst and joints[worst] > _STRANGE:
+    if worst and joints[worst] > STRANGE:
         yield (
             f"The arm is not as it is taken to be: {worst} is usually off by {joints[worst]:.1f} "
             "times its noise, and what touching shows is put down to contact all the same. "

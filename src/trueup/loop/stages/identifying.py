@@ -13,6 +13,7 @@ from trueup.errors import TrueupError
 from trueup.files import whole
 from trueup.identify import Estimate, identify, noise_model, readable
 from trueup.identify.probing import identify_contact, identify_hand_eye
+from trueup.identify.probing.contact import STRANGE
 from trueup.identify.probing.probes import CARRIED, kind_of
 from trueup.loop.estimates import ARM, CONTACT, HAND_EYE, estimates
 from trueup.loop.job import Job
@@ -87,6 +88,8 @@ def _touched(job: Job, probes: list[Episode], arm: Estimate) -> str:
         )
     except TrueupError as error:
         return f"; the probes told nothing: {error.what}"
+    if contact.made["arm_off"] > STRANGE:
+        return "; probes were left aside, for the arm is not as modelled"
     contact.save(job.path(CONTACT))
     return f"; from probes, {_told(contact)}"
 
