@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from trueup.cli import show
 from trueup.cli.files import check_distinct, writable_file
 from trueup.cli.findings import opened, real, world_of
 from trueup.cli.options import File, Machine
-from trueup.cli.probing import print_estimate
+from trueup.cli.probing import told
 from trueup.identify import Estimate
 from trueup.identify.probing import identify_hand_eye
 
@@ -48,10 +47,4 @@ class HandEye(Machine):
         arm = Estimate.load(self.arm) if self.arm else None
         estimate = identify_hand_eye(world, episodes, arm=arm)
         unread = [note for _, notes in found for note in notes]
-        estimate = replace(estimate, notes=(*unread, *estimate.notes))
-        if self.out:
-            estimate.save(self.out)
-        if self.json:
-            show.print_json(estimate.to_json())
-        else:
-            print_estimate(estimate, robot=real(episodes))
+        told(estimate, unread, robot=real(episodes), out=self.out, json=self.json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -61,13 +62,7 @@ class Contact(Machine):
             threads=self.threads,
             on_progress=None if self.json else _progress,
         )
-        estimate = replace(estimate, notes=(*unread, *estimate.notes))
-        if self.out:
-            estimate.save(self.out)
-        if self.json:
-            show.print_json(estimate.to_json())
-        else:
-            print_estimate(estimate, robot=real(episodes))
+        told(estimate, unread, robot=real(episodes), out=self.out, json=self.json)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +121,20 @@ class Payload(Machine):
             out.print("sim-to-sim: no real robot took part")
 
 
-def print_estimate(estimate: Estimate, *, robot: bool) -> None:
+def told(
+    estimate: Estimate, unread: Sequence[str], *, robot: bool, out: Path | None, json: bool
+) -> None:
+    """Keep an estimate where that is asked for, and print it."""
+    estimate = replace(estimate, notes=(*unread, *estimate.notes))
+    if out:
+        estimate.save(out)
+    if json:
+        show.print_json(estimate.to_json())
+    else:
+        _print(estimate, robot=robot)
+
+
+def _print(estimate: Estimate, *, robot: bool) -> None:
     """A table, then what the data cannot tell."""
     out = show.console()
     out.print(table_of(estimate))
