@@ -136,9 +136,15 @@ def _unseen(problem: Agreement, told: Sequence[str], covariance: np.ndarray) -> 
     before, after = (np.sqrt(np.diag(c)) for c in (problem.belief.covariance, covariance))
     vague = [n for n, left in zip(problem.names, after / before, strict=True) if left > VAGUE]
     vague = [name for name in vague if name in told]
-    if vague:
+    if any(name.startswith("sensing/") for name in vague):
         yield (
-            f"These holds do not tell {', '.join(vague)}: carry the thing further about, and turn "
+            "A bias of the encoders and a wrong zero look the same in the hand: free motion tells "
+            "them apart (trueup identify), and its estimate belongs here (--arm)."
+        )
+    untold = [name for name in vague if not name.startswith("sensing/")]
+    if untold:
+        yield (
+            f"These holds do not tell {', '.join(untold)}: carry the thing further about, and turn "
             "the wrist on the way (trueup record --motion carry)."
         )
     if all(name in vague for name in _ALIKE):
