@@ -16,6 +16,9 @@ from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
 
+# Workers that share the tests are told how wide the first one's terminal is; ours has no terminal.
+os.environ.pop("COLUMNS", None)
+
 # A shell lets what it starts in the background ignore Ctrl-C, and so would all that tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

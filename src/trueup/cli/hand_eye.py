@@ -18,7 +18,7 @@ from trueup.identify.probing import identify_hand_eye
 
 @dataclass(frozen=True, kw_only=True)
 class HandEye(Machine):
-    """Zeros of the joints, camera and table, from things seen while they were held.
+    """Zeros of the joints, camera and table, from a thing seen while held.
 
     Any episodes will do in which the thing was lifted: `trueup record --motion carry`, trials,
     demonstrations.

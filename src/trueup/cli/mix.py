@@ -15,7 +15,7 @@ from trueup.mix import Advice, advised, load_runs, sentences
 
 @dataclass(frozen=True, kw_only=True)
 class Mix(Machine):
-    """Forecast what more demonstrations from the robot bring, before recording them.
+    """What the next demonstrations from the robot are worth, in synthetic ones.
 
     From a few trainings with different numbers of real and synthetic demonstrations, and the trials
     of their policies on the robot: the gain to expect, and how many synthetic demonstrations would

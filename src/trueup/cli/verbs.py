@@ -172,7 +172,7 @@ VERBS = (
     Verb(
         "identify hand-eye",
         "DATA",
-        "Zeros of the joints, camera and table, from things seen while they were held.",
+        "Zeros of the joints, camera and table, from a thing seen while held.",
         "hand_eye",
         "HandEye",
     ),
