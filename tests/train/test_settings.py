@@ -65,7 +65,9 @@ def test_less_data_than_parts_is_refused():
 
 
 def test_the_ends_of_the_bounds_are_allowed():
-    Settings(worlds=4, horizon=2, history=64, gamma=0.0, lam=1.0, target=1.0, hidden=(1,))
+    ends = {"worlds": 4, "history": 64, "gamma": 0.0, "lam": 1.0, "target": 1.0, "hidden": (1,)}
+    settings = Settings(horizon=2, **ends)
+    assert {name: getattr(settings, name) for name in ends} == ends
 
 
 def test_they_come_back_from_json():
