@@ -12,7 +12,7 @@ import torch
 from rsl_rl.algorithms import PPO
 
 from trueup.errors import TrueupError
-from trueup.files import whole
+from trueup.train.torch_ways import save_whole
 
 _FORMAT = "trueup/checkpoint"
 
@@ -56,11 +56,7 @@ class Checkpoint:
             "torch_state": self.torch_state,
             **plain,
         }
-        with whole(path) as partial:
-            try:
-                torch.save(stored, partial)
-            except RuntimeError as error:  # torch's word for a disk that is full
-                raise OSError(str(error).splitlines()[0]) from error
+        save_whole(stored, path)
 
     @classmethod
     def load(cls, path: Path | str) -> Checkpoint:

@@ -22,6 +22,7 @@ from trueup.train.checkpoint import Checkpoint
 from trueup.train.look import Success
 from trueup.train.progress import Progress
 from trueup.train.settings import Settings
+from trueup.train.torch_ways import one_thread
 from trueup.train.trainer import Trainer
 from trueup.worlds import World
 
@@ -86,7 +87,7 @@ class Run:
         on_progress: Callable[[Progress], None] = lambda progress: None,
     ) -> Trained:
         """Train until the target is reached, the steps are used up, or somebody interrupts."""
-        with torch.random.fork_rng(devices=[]), _one_thread():
+        with torch.random.fork_rng(devices=[]), one_thread():
             trainer = self._trainer(resume)
             self._write_configuration(trainer)
             with (
@@ -239,20 +240,6 @@ def _keep_lines(path: Path, update: int) -> None:
     kept = [line for line in lines if line.endswith("\n") and json.loads(line)["update"] <= update]
     with whole(path) as partial:
         partial.write_text("".join(kept), encoding="utf-8")
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let torch use one thread: networks this small lose more by waking a second than it saves.
-
-    It also makes the policy the same whatever `threads` is.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 @contextmanager

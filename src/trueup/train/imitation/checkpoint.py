@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from trueup.errors import TrueupError
-from trueup.files import whole
+from trueup.train.torch_ways import save_whole
 
 _FORMAT = "trueup/cloning"
 
@@ -43,11 +43,7 @@ class Checkpoint:
             "wall_s": self.wall_s,
             "identity": json.dumps(self.identity),
         }
-        with whole(path) as partial:
-            try:
-                torch.save(stored, partial)
-            except RuntimeError as error:  # torch's word for a disk that is full
-                raise OSError(str(error).splitlines()[0]) from error
+        save_whole(stored, path)
 
     @classmethod
     def load(cls, path: Path, identity: dict[str, Any]) -> Checkpoint:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from trueup.train.imitation.result import Cloned, Progress
 from trueup.train.imitation.settings import Cloning, Portion
 from trueup.train.imitation.terms import terms
 from trueup.train.imitation.work import Work
+from trueup.train.torch_ways import one_thread
 from trueup.worlds import World
 
 
@@ -84,7 +84,7 @@ def learned(
 ) -> Cloned:
     """As `clone`, from demonstrations that were read."""
     work = Work(world, found, contract, settings, folder, start)
-    with torch.random.fork_rng(devices=[]), _one_thread():
+    with torch.random.fork_rng(devices=[]), one_thread():
         why = work.run(resume, on_progress)
     return work.ended(why, threads)
 
@@ -100,14 +100,3 @@ def shaped(settings: Cloning, start: Policy | None) -> Cloning:
         chunk=chunk.length if chunk else 1,
         forget=chunk.forget if chunk else settings.forget,
     )
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let torch use one thread: it loses little, and the policy is the same everywhere."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
