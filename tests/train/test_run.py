@@ -55,6 +55,13 @@ def test_it_stops_at_the_target_and_not_before_the_interval_says_so(reached):
     assert trained.steps == told[-1].steps < steps(60)
 
 
+def test_no_target_stops_it_before_its_least_steps(reached, tmp_path):
+    _, trained, _ = reached
+    least = trained.steps + 1
+    run = run_of(tmp_path, steps=steps(60), least=least, target=0.9, confirm_episodes=200)
+    assert run.run().steps > least
+
+
 def test_a_few_lucky_episodes_do_not_stop_it(tmp_path):
     told: list[Progress] = []
     run = run_of(tmp_path / "run", steps=steps(16), target=0.6, confirm_episodes=5)

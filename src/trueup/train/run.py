@@ -124,7 +124,8 @@ class Run:
         """Look at the policy and keep the best; what a closer look found, if one was worth it."""
         log.look(trainer, "look", trainer.look())
         trainer.policy().save(self.folder / POLICY)
-        if not trainer.judge.promising:
+        early = trainer.update * self.settings.update < self.settings.least
+        if early or not trainer.judge.promising:
             return {}
         found = trainer.confirm(whole=False)
         for name, success in found.items():

@@ -16,6 +16,8 @@ class Settings:
         worlds: Copies that are stepped together.
         horizon: Control steps of each copy between two updates.
         steps: Control steps to learn from, at most.
+        least: Control steps before which no target ends it. A policy that stops as soon as it
+            succeeds is brittle.
         history: Observations that the policy sees at once. Delays, speeds and a servo that does not
             follow show only over time.
         hidden: Width of each hidden layer, of actor and critic.
@@ -58,6 +60,7 @@ class Settings:
     worlds: int = 256
     horizon: int = 24
     steps: int = 6_000_000
+    least: int = 0
     history: int = 2
     hidden: tuple[int, ...] = (128, 128)
     point_inputs: int = 12
@@ -128,6 +131,7 @@ _BOUNDS = (
     ("worlds", 1, 10**6),
     ("horizon", 2, 10**5),
     ("steps", 1, _HUGE),
+    ("least", 0, _HUGE),
     ("history", 1, 64),
     ("hidden", 1, 4096),
     ("point_inputs", 0, 4096),

@@ -43,6 +43,7 @@ from trueup.worlds.scripted_expert import expert_of
 
 _MAY_CHANGE = (
     "steps",
+    "least",
     "keep_every",
     "check_every",
     "check_episodes",
