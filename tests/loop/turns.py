@@ -29,7 +29,7 @@ TINY = Settings(
     simulated=40,
     bank=Size(screened=2, kept=1, pairs=2, triples=0, trials=5, nominal=10),
     motions=("prbs",),
-    seconds=10.0,
+    seconds=15.0,
     fitted=("latency/action_delay",),
     check=False,
     films=0,

@@ -26,8 +26,10 @@ class Settings:
         target: Share of success on the robot at which there is nothing left to do.
         policy: A policy of one's own to begin with; otherwise one is trained in the nominal world.
         episodes: Recordings of one's own; otherwise the robot is recorded.
-        start: How the starting policy is trained.
-        tune: How a policy for the trued-up world is trained.
+        start: How the starting policy is trained: not only until it succeeds, for such a policy is
+            brittle, and a little more training would pass for a cure.
+        tune: How a policy for the trued-up world is trained. All steps are used, so that controls,
+            which take as many, are the same for every robot.
         simulated: Episodes that a policy is judged by in simulation.
         bank: How much is simulated to read the trials against.
         motions: What is recorded, beside what the plan asks for.
@@ -47,10 +49,12 @@ class Settings:
     policy: str = ""
     episodes: str = ""
     start: train.Settings = field(
-        default_factory=lambda: train.Settings(steps=4_000_000, target=0.95, target_nominal=0.95)
+        default_factory=lambda: train.Settings(
+            steps=4_000_000, least=600_000, target=0.95, target_nominal=0.95
+        )
     )
     tune: train.Settings = field(
-        default_factory=lambda: train.Settings(steps=1_000_000, target=0.95, target_nominal=0.0)
+        default_factory=lambda: train.Settings(steps=800_000, target=1.0, target_nominal=1.0)
     )
     simulated: int = 400
     bank: Size = field(default_factory=lambda: Size(screened=40, kept=24, pairs=150, triples=20))
@@ -102,7 +106,7 @@ class Settings:
             simulated=60,
             bank=Size(screened=4, kept=2, pairs=4, triples=0, trials=5, nominal=40),
             motions=("triangle", "prbs"),
-            seconds=24.0,
+            seconds=30.0,
             fitted=("latency/action_delay",),
             check=False,
             films=0,

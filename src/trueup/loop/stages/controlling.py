@@ -5,13 +5,16 @@ A method that does not beat them is not a method.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
+from trueup import train
+from trueup.files import whole_folder
 from trueup.loop.estimates import estimates
 from trueup.loop.job import Job
-from trueup.loop.stages.training import tuned
+from trueup.loop.stages.training import anew, kept, tuned
 from trueup.loop.stages.trying import told, tried
 from trueup.space import Space
 
@@ -38,6 +41,7 @@ CONTROLS: Mapping[str, tuple[str, Callable[[Job], Space]]] = {
     "mean": ("the identified values without their uncertainty", _mean),
 }
 """By name: what it is in words, and the space it is trained in."""
+_OF_NO_ROBOT = ("nominal", "uniform")
 
 
 def of(name: str) -> Callable[[Job], str]:
@@ -49,6 +53,17 @@ def _controlled(name: str, job: Job) -> str:
     words, space_of = CONTROLS[name]
     steps = job.policy("retrain/policy").provenance.steps
     settings = replace(job.settings.tune, steps=steps, target=1.0, target_nominal=1.0)
-    tuned(job, job.path(f"controls/{name}"), space_of(job), settings)
+    _train(name, job, space_of(job), settings)
     found = tried(job, f"controls/{name}/policy", f"controls/{name}", check=False)
     return f"{words}: {told(found)}"
+
+
+def _train(name: str, job: Job, space: Space, settings: train.Settings) -> None:
+    """What knows nothing of the robot serves every robot: it is trained once, and kept."""
+    folder = job.path(f"controls/{name}")
+    if name not in _OF_NO_ROBOT or not anew(job):
+        tuned(job, folder, space, settings)
+        return
+    policy = kept(job, space, settings)
+    with whole_folder(folder / "policy") as partial:
+        shutil.copytree(policy.name, partial, dirs_exist_ok=True)

@@ -52,14 +52,18 @@ def tuned(job: Job, folder: Path, space: Space, settings: train.Settings) -> Tra
     Where the world has an expert, its lessons in that space are quicker than to teach a policy that
     has learned another one, so the training begins anew. A policy of the user's own is tuned.
     """
-    anew = not job.settings.policy and expert_of(job.world) is not None
     return _trained(
         job,
         folder,
         space,
         replace(settings, seed=job.settings.seed),
-        start=None if anew else job.policy("train/policy"),
+        start=None if anew(job) else job.policy("train/policy"),
     )
+
+
+def anew(job: Job) -> bool:
+    """Whether policies for another space begin with nothing but the lessons of an expert."""
+    return not job.settings.policy and expert_of(job.world) is not None
 
 
 def evaluated(job: Job, policy: Policy, space: Space) -> Evaluation:
@@ -80,15 +84,22 @@ def _given(job: Job, folder: Path) -> Policy:
 
 
 def _cached(job: Job) -> Policy:
-    """The policy that these settings train: made once, and kept with its provenance."""
-    settings = replace(job.settings.start, seed=job.settings.seed)
+    """The starting policy: trained in the nominal world once, and kept with its provenance."""
+    return kept(job, Space(()), job.settings.start)
+
+
+def kept(job: Job, space: Space, settings: train.Settings) -> Policy:
+    """The policy that these settings train in a space, whatever the robot: made once, and kept."""
+    settings = replace(settings, seed=job.settings.seed)
     known = versions("mujoco", "numpy", "torch", "rsl-rl-lib")
     made = {"world": job.settings.world, "settings": settings.to_json(), "versions": known}
+    if len(space):
+        made["space"] = space.to_json()
     key = hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:12]
     folder = job.cache / f"{job.settings.world.replace('/', '-')}-{key}"
     with locked(folder):
         if not (folder / _DONE).exists():
-            trained = _trained(job, folder, Space(()), settings)
+            trained = _trained(job, folder, space, settings)
             with whole(folder / _DONE) as partial:
                 partial.write_text(json.dumps({**made, "steps": trained.steps}) + "\n")
         return Policy.load(folder / POLICY)
