@@ -13,10 +13,10 @@ from trueup.diagnose import GapReport
 from trueup.episodes import Dataset, Outcome, Writer
 from trueup.errors import TrueupError
 from trueup.files import whole_folder
-from trueup.hardware import Robot
+from trueup.hardware import Robot, RobotLost
 from trueup.loop.job import Job
-from trueup.plan import Kind, Protocol, planned
-from trueup.record import Body, Keyboard, Motion, Recorder, get
+from trueup.plan import Costs, Kind, Protocol, planned
+from trueup.record import Body, Keyboard, Motion, NotWritten, Recorder, get
 from trueup.streams import seeds_from
 
 DATA = "recordings"
@@ -81,12 +81,13 @@ def _motions(job: Job, robot: Robot, names: Sequence[str]) -> list[Motion]:
     """As many of the motions as the time allows, in their order."""
     body = Body.of(job.world).fitted(robot.interface, name=robot.name)
     found: list[Motion] = []
-    left = job.settings.seconds
+    left, lasting = job.settings.seconds, Costs.usual().motion_s
     for name in names:
-        for motion in get(name, body).adapted(body).motions:
+        motions = get(name, body).adapted(body).motions
+        for motion in motions:
             if motion in found or not _possible(motion, robot):
                 continue
-            left -= _seconds(motion)
+            left -= lasting[name] / len(motions) if name in lasting else _seconds(motion)
             if left >= 0:
                 found.append(motion)
     if not found:
@@ -139,6 +140,8 @@ def _play(job: Job, robot: Robot, motions: Sequence[Motion], folder: Path) -> No
         for start, probe in zip(seeds[1:], () if ended else probes, strict=False):
             try:
                 ended = replace(recorder, seeds=start).record([probe]).ended
+            except (NotWritten, RobotLost):
+                raise
             except TrueupError as error:  # a thing out of reach, or seen where it is not
                 job.say(f"The probe {probe.title!r} was left out: {error.what}")
             if ended:
