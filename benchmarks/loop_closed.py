@@ -10,18 +10,22 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from benchmarks.measure import Effort, Measure, Target
-from benchmarks.realities import KINDS, bent, strange, tried
+from benchmarks.realities import KINDS, bent, effect_of, strange, tried
 from trueup.deploy import Series, attempt
+from trueup.episodes import Dataset
 from trueup.evaluate import Comparison, evaluate, piloted, trials
 from trueup.files import whole
+from trueup.hardware import open_robot
 from trueup.hardware.reality import reality_from
 from trueup.loop import Job, Settings, run
 from trueup.loop.stages.controlling import CONTROLS
+from trueup.loop.stages.recording import DATA
 from trueup.loop.stages.training import start
 from trueup.policies import Policy
 from trueup.streams import seeds_from
@@ -34,7 +38,10 @@ _PAIRS = (
     ("contact", "object"),
     ("sensing", "latency"),
 )
-_BENT, _STRANGE, _OTHER = 10, 8, 2
+_TEN = ("bent", "mixed", "bent", "strange", "bent", "mixed", "bullet", "bent", "strange", "bent")
+ORDER = 2 * _TEN
+"""Kinds of robots, any first part of which is a fair sample: bent in two gaps; in two gaps and by
+an effect outside the space; by such an effect alone; in two gaps and with the other engine."""
 _HARD, _EASY = 0.2, 0.6
 _JUDGED = 100  # trials on the robot that judge, beside the few that the loop may use
 
@@ -43,63 +50,95 @@ Row = dict[str, Any]
 
 def measure(effort: Effort) -> list[Measure]:
     out = effort.out / "loop"
+    wanted = 3 if effort.quick else len(ORDER)
+    return _measures([row(path, out) for path in realities(out, wanted)])
+
+
+def realities(out: Path, wanted: int) -> Iterator[Path]:
+    """Reality files that cost enough and not all; drawn once, and kept."""
     first = Job(folder=out / "start", settings=Settings(world=_WORLD), cache=out / "policies")
     start(first)
-    policy = first.policy("train/policy")
-    wanted = (1, 1, 1) if effort.quick else (_BENT, _STRANGE, _OTHER)
-    files = list(_realities(policy, out, wanted))
-    rows = [_row(path, out) for path in files]
-    return _measures(rows)
-
-
-def _realities(policy: Policy, out: Path, wanted: tuple[int, int, int]) -> Iterator[Path]:
-    """Reality files that cost enough and not all; drawn once, and kept."""
-    world, generator = get(_WORLD), np.random.default_rng(7)
+    policy, world = first.policy("train/policy"), get(_WORLD)
     seeds = trials(world.space, 200, 1)[1]
     simulated = float(evaluate(world, piloted(policy), world.space.nominal(), seeds).success_share)
-    for kind, count in zip(("bent", "strange", "other"), wanted, strict=True):
-        for k in range(count):
-            path = out / "realities" / f"{kind}-{k}.json"
-            while not path.exists():
-                file = _drawn(kind, k, policy, generator, simulated)
-                if file is not None:
-                    with whole(path) as partial:
-                        partial.write_text(json.dumps(file, indent=1) + "\n", encoding="utf-8")
-            yield path
+    for k, kind in enumerate(ORDER[:wanted]):
+        path = out / "realities" / f"{k:02d}-{kind}.json"
+        generator = np.random.default_rng([7, k])
+        while not path.exists():
+            file = _drawn(kind, k, policy, generator, simulated)
+            if file is not None:
+                with whole(path) as partial:
+                    partial.write_text(json.dumps(file, indent=1) + "\n", encoding="utf-8")
+        yield path
 
 
 def _drawn(
     kind: str, k: int, policy: Policy, generator: np.random.Generator, simulated: float
 ) -> dict[str, Any] | None:
-    world = get(_WORLD)
+    """A reality in which the policy fails often and not always; None where this one is no such."""
+    world, pair = get(_WORLD), _PAIRS[k % len(_PAIRS)]
     if kind == "strange":
-        found = strange(
-            world, policy, KINDS[k % len(KINDS)], generator, least=0.35, simulated=simulated
-        )
+        effect = KINDS[int(generator.integers(len(KINDS)))]
+        found = strange(world, policy, effect, generator, least=0.35, simulated=simulated)
     else:
-        found = bent(world, policy, _PAIRS[k % len(_PAIRS)], generator, least=0.35)
+        found = bent(world, policy, pair, generator, least=0.35 if kind == "bent" else 0.2)
     if found is None:
         return None
-    file = {**found.file, **({"engine": "bullet"} if kind == "other" else {})}
-    if kind != "other":
-        seeds = seeds_from(generator, 60)
-        won = tried(world, policy, reality_from(file), seeds).success.mean()
-        return file if _HARD <= won <= _EASY else None
-    return file
+    file = dict(found.file)
+    if kind == "mixed":
+        file["beyond"] = [effect_of(str(generator.choice(KINDS)), generator)]
+    if kind == "bullet":
+        file["engine"] = "bullet"
+    return file if _HARD <= _won(policy, file, generator) <= _EASY else None
 
 
-def _row(path: Path, out: Path) -> Row:
-    """One turn of the loop, judged by trials that it has not seen."""
+def _won(policy: Policy, file: dict[str, Any], generator: np.random.Generator) -> float:
+    """Share of trials that succeed."""
+    world, seeds = get(_WORLD), seeds_from(generator, 60)
+    if file.get("engine") != "bullet":
+        return float(tried(world, policy, reality_from(file), seeds).success.mean())
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "reality.json"
+        path.write_text(json.dumps(file), encoding="utf-8")
+        address = f"rehearsal:{path}@{_WORLD}"
+        series = Series(trials=40, seed=int(seeds[0]), address=address)
+        with open_robot(address, cells=40) as robot:
+            robot.enable()
+            return float(attempt(policy, robot, world, series, Path(folder) / "t").success.mean())
+
+
+def row(path: Path, out: Path, *, threads: int = 0) -> Row:
+    """One turn of the loop, judged by trials that it has not seen; kept."""
+    kept = out / "rows" / path.name
+    if not kept.exists():
+        found = _turn(path, out, threads)
+        with whole(kept) as partial:
+            partial.write_text(json.dumps(found) + "\n", encoding="utf-8")
+    return json.loads(kept.read_text(encoding="utf-8"))
+
+
+def _turn(path: Path, out: Path, threads: int) -> Row:
     settings = Settings(
         world=_WORLD, robot=f"rehearsal:{path}@{_WORLD}", controls=True, insist=True, films=0
     )
-    job = Job(folder=out / "runs" / path.stem, settings=settings, cache=out / "policies")
+    job = Job(
+        folder=out / "runs" / path.stem,
+        settings=settings,
+        cache=out / "policies",
+        threads=threads,
+    )
     result = run(job)
     names = {"before": "train", "after": "retrain", **{c: f"controls/{c}" for c in CONTROLS}}
     won = {name: _judged(job, folder, name) for name, folder in names.items()}
     entries = result.journal.stages
     loop = [e.seconds for name, e in entries.items() if not name.startswith("control")]
-    return {"name": path.stem, "won": won, "seconds": sum(loop), "why": str(result.stop.why)}
+    return {
+        "name": path.stem,
+        "won": {name: [bool(w) for w in each] for name, each in won.items()},
+        "seconds": sum(loop),
+        "recorded_s": sum(e.duration_s for e in Dataset.open(job.path(DATA))),
+        "why": str(result.stop.why),
+    }
 
 
 def _judged(job: Job, folder: str, name: str) -> np.ndarray:
@@ -111,6 +150,7 @@ def _judged(job: Job, folder: str, name: str) -> np.ndarray:
 
 
 def _measures(rows: list[Row]) -> list[Measure]:
+    rows = [{**row, "won": {name: np.array(w) for name, w in row["won"].items()}} for row in rows]
     before, after = (np.array([row["won"][w].mean() for row in rows]) for w in ("before", "after"))
     best = [max(CONTROLS, key=lambda c: row["won"][c].mean()) for row in rows]
     ahead = np.array(

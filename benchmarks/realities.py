@@ -114,7 +114,7 @@ def strange(
 ) -> Drawn | None:
     """A reality whose cause lies outside the space and costs enough."""
     for _ in range(tries):
-        file = _file(world, {}, [_effect(kind, generator)])
+        file = _file(world, {}, [effect_of(kind, generator)])
         seeds = seeds_from(generator, 60)
         won = tried(world, policy, reality_from(file), seeds).success.mean()
         if simulated - won >= least:
@@ -192,7 +192,7 @@ def _file(world: World, values: Mapping[str, float], beyond: list[dict[str, Any]
     }
 
 
-def _effect(kind: str, generator: np.random.Generator) -> dict[str, Any]:
+def effect_of(kind: str, generator: np.random.Generator) -> dict[str, Any]:
     """An effect outside the space, of a strength that may tell."""
 
     def some(low: float, high: float) -> float:
