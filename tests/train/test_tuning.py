@@ -110,7 +110,10 @@ def test_the_critic_keeps_its_pace_where_the_actor_is_slowed():
     trainer = made(start=trained(), kl_done=1e-6, kl=1e-6, critic_first=0)
     for _ in range(4):
         trainer.learn()
-    actor, critic = (group["lr"] for group in trainer.ppo.optimizer.param_groups)
+    actor, critic = (
+        optimizer.param_groups[0]["lr"]
+        for optimizer in (trainer.ppo.actor_optimizer, trainer.ppo.critic_optimizer)
+    )
     assert actor < 1e-4
     assert critic == trainer.settings.learning_rate
 

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from trueup import worlds
+from trueup.errors import TrueupError
 from trueup.simulate import CpuWorlds
+from trueup.simulate.advice import advised, known
 from trueup.worlds import Compiled
 from trueup.worlds.scripted_arm import Arm
 from trueup.worlds.scripted_expert import Advice, expert_of
@@ -33,15 +35,18 @@ def begun(task: str, n: int = 24) -> CpuWorlds:
     return batch
 
 
-def played(task: str, seeds: np.ndarray, *, knock_at: int | None = None) -> np.ndarray:
-    """Which episodes an expert wins in the nominal world; some are shaken on the way."""
-    world = worlds.get(task)
-    batch = CpuWorlds(Compiled(world), len(seeds), threads=1)
-    batch.reset(world.space.nominal(), seeds)
+def played(
+    task: str, seeds: np.ndarray, *, knock_at: int | None = None, at: dict[str, float] | None = None
+) -> np.ndarray:
+    """Which episodes an expert wins at a point, nominal by default; some are shaken on the way."""
+    world, values = worlds.get(task), at or {}
+    space = world.catalogue.select(*values) if values else world.space
+    batch = CpuWorlds(Compiled(world, space), len(seeds), threads=1)
+    batch.reset(space.point(values), seeds)
     hand, won = expert(task), np.zeros(len(seeds), bool)
     generator = np.random.default_rng(0)
     for k in range(world.steps):
-        targets = hand(batch.observation, batch.privileged)
+        targets = hand(batch.observation, known(batch))
         if knock_at is not None and knock_at <= k < knock_at + 8:
             targets = targets + generator.normal(0.0, 0.4, targets.shape)
         won |= batch.step(targets).success
@@ -112,26 +117,43 @@ def test_they_go_on_from_wherever_a_knock_has_left_the_hand():
 @pytest.mark.parametrize("task", TASKS)
 def test_they_have_no_memory_and_look_at_each_world_alone(task):
     batch, hand = begun(task), expert(task)
-    all_at_once = hand(batch.observation, batch.privileged)
-    np.testing.assert_array_equal(hand(batch.observation, batch.privileged), all_at_once)
+    all_at_once = hand(batch.observation, known(batch))
+    np.testing.assert_array_equal(hand(batch.observation, known(batch)), all_at_once)
     one = slice(5, 6)
     seen, true = (
         {name: values[one] for name, values in signals.items()}
-        for signals in (batch.observation, batch.privileged)
+        for signals in (batch.observation, known(batch))
     )
     np.testing.assert_allclose(hand(seen, true), all_at_once[one], atol=1e-12)
 
 
 def test_they_go_by_where_the_cube_is_and_not_by_where_it_is_seen():
     batch, hand = begun("so101/lift"), expert("so101/lift")
-    told = hand(batch.observation, batch.privileged)
+    told = hand(batch.observation, known(batch))
     wrong = {**batch.observation, "cube_position": batch.observation["cube_position"] + 0.05}
-    np.testing.assert_array_equal(hand(wrong, batch.privileged), told)
+    np.testing.assert_array_equal(hand(wrong, known(batch)), told)
     moved = {
-        **batch.privileged,
-        "true_cube_position": batch.privileged["true_cube_position"] + 0.05,
+        **known(batch),
+        "true_cube_position": known(batch)["true_cube_position"] + 0.05,
     }
     assert not np.allclose(hand(batch.observation, moved), told)
+
+
+@pytest.mark.parametrize("number", ["sensing/{}/bias", "actuation/{}/zero_offset"])
+def test_readings_that_are_off_do_not_lead_them_astray(number):
+    at = {number.format(joint): 0.07 for joint in JOINTS}
+    assert played("so101/lift", np.arange(16), at=at).mean() > 0.9
+
+
+def test_they_know_how_soft_a_servo_is():
+    at = {f"actuation/{joint}/kp": 7.0 for joint in JOINTS}
+    assert played("so101/lift", np.arange(16), at=at).mean() > 0.9
+
+
+def test_nonsense_is_not_passed_on():
+    batch = begun("so101/lift")
+    with pytest.raises(TrueupError, match=r"answered with nan; finite targets of shape \(24, 6\)"):
+        advised(lambda seen, true: np.full((24, 6), np.nan), batch, fix="Think again.")
 
 
 def test_a_world_without_one_has_none():

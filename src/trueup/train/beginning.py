@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from trueup.errors import TrueupError
 from trueup.policies import Policy
 from trueup.train.settings import Settings
 
@@ -45,6 +46,16 @@ class Phases:
     def before(self) -> int:
         """Updates before the first one of PPO proper."""
         return self.lessons + self.judging
+
+
+def check_start(start: Policy) -> None:
+    """Refuse a policy that reward cannot go on from: it learns answers for the present alone."""
+    if start.contract.chunk is not None:
+        raise TrueupError(
+            f"Policy {start.name} answers for {start.contract.chunk.length} steps at once, and "
+            "training from reward goes on from policies that answer for one.",
+            fix="Begin from one_step(policy) of trueup.train.imitation, as the command line does.",
+        )
 
 
 def exploration_of(start: Policy | None, settings: Settings) -> float | list[float]:

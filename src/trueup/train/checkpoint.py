@@ -14,7 +14,7 @@ from rsl_rl.algorithms import PPO
 from trueup.errors import TrueupError
 from trueup.train.torch_ways import save_whole
 
-_FORMAT = "trueup/checkpoint"
+_FORMAT, _VERSION = "trueup/checkpoint", 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class Checkpoint:
         }
         stored = {
             "format": _FORMAT,
-            "version": 1,
+            "version": _VERSION,
             "update": self.update,
             "wall_s": self.wall_s,
             "ppo": self.ppo,
@@ -66,8 +66,9 @@ class Checkpoint:
             raise TrueupError(f"There is no checkpoint at {path}.", fix="Check the folder.")
         try:
             stored = torch.load(path, map_location="cpu", weights_only=True)
-            if stored["format"] != _FORMAT or stored["version"] != 1:
-                raise ValueError(f"its format is {stored['format']!r}")
+            found = stored["format"], stored["version"]
+            if found != (_FORMAT, _VERSION):
+                raise ValueError("its format is {!r}, version {!r}".format(*found))
             plain = {
                 name: json.loads(stored[name])
                 for name in ("generator", "plan", "notes", "identity")
@@ -80,7 +81,9 @@ class Checkpoint:
                 **plain,
             )
         except Exception as error:  # whatever torch and zip say of a damaged file
-            reason = str(error).strip().splitlines()[0][:120] if str(error) else repr(error)
+            reason = (
+                str(error).strip().split(". ")[0].splitlines()[0] if str(error) else repr(error)
+            )
             raise TrueupError(
                 f"{path} is not a checkpoint that can be read: {reason}.",
                 fix="Begin again in another folder; the policy beside it can be tuned further "

@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
 from rsl_rl.algorithms import PPO
+from rsl_rl.env import VecEnv
 from rsl_rl.models import MLPModel
 from torch import nn
 
@@ -17,12 +18,20 @@ from trueup.errors import TrueupError
 from trueup.policies import Layer, network_bytes, network_layers
 from trueup.train.environment import ACTOR, CRITIC, Environment
 from trueup.train.settings import Settings
+from trueup.train.side_by_side import SideBySide
+
+Kind = TypeVar("Kind", bound=PPO)
 
 _NEW = 0.6  # exploration of a network that knows nothing
 
 
-def make_ppo(environment: Environment, settings: Settings) -> PPO:
+def make_ppo(environment: Environment, settings: Settings) -> SideBySide:
     """A new actor and critic, and what teaches them."""
+    return construct(SideBySide, environment, settings)
+
+
+def construct(kind: type[Kind], environment: VecEnv, settings: Settings) -> Kind:
+    """Any kind of PPO with these settings."""
     model = {
         "class_name": MLPModel,
         "hidden_dims": list(settings.hidden),
@@ -38,7 +47,7 @@ def make_ppo(environment: Environment, settings: Settings) -> PPO:
         "actor": {**model, "distribution_cfg": noise},
         "critic": dict(model),
         "algorithm": {
-            "class_name": PPO,
+            "class_name": kind,
             "num_learning_epochs": settings.epochs,
             "num_mini_batches": settings.minibatches,
             "gamma": settings.gamma,
@@ -52,30 +61,8 @@ def make_ppo(environment: Environment, settings: Settings) -> PPO:
         },
     }
     with contextlib.redirect_stdout(io.StringIO()):  # it prints both networks
-        return PPO.construct_algorithm(
-            environment.get_observations(), environment, configuration, "cpu"
-        )
-
-
-class _TwoPaces(torch.optim.Adam):
-    """Adam that lets the critic keep its own pace.
-
-    rsl_rl gives actor and critic one learning rate, and lowers it where the actor moves too far. A
-    policy that hardly explores moves far with every step, so its critic would all but stand still
-    and be wrong as soon as the policy has changed.
-    """
-
-    def step(self, closure: Any = None) -> Any:
-        for group in self.param_groups:
-            group["lr"] = group.get("own", group["lr"])
-        return super().step(closure)
-
-
-def free_critic(ppo: PPO, rate: float) -> None:
-    """Let the critic learn at a rate of its own, whatever the actor's is."""
-    actor, critic = list(ppo.actor.parameters()), list(ppo.critic.parameters())
-    groups = [{"params": actor}, {"params": critic, "own": rate}]
-    ppo.optimizer = _TwoPaces(groups, lr=ppo.learning_rate)
+        seen = environment.get_observations()
+        return cast(Kind, PPO.construct_algorithm(seen, environment, configuration, "cpu"))
 
 
 def actor_bytes(ppo: PPO) -> bytes:

@@ -12,13 +12,13 @@ from collections import deque
 
 import numpy as np
 import torch
-from rsl_rl.algorithms import PPO
 from rsl_rl.modules import EmpiricalNormalization
 from tensordict import TensorDict
 
-from trueup.errors import TrueupError
+from trueup.simulate.advice import advised
 from trueup.train.environment import ACTOR, Environment
 from trueup.train.settings import Settings
+from trueup.train.side_by_side import SideBySide
 from trueup.worlds.scripted_expert import Advice
 
 _KEPT = 16  # rounds that are learned from
@@ -39,7 +39,7 @@ class Lessons:
     """
 
     def __init__(
-        self, expert: Advice, environment: Environment, ppo: PPO, settings: Settings
+        self, expert: Advice, environment: Environment, ppo: SideBySide, settings: Settings
     ) -> None:
         self._expert, self._environment, self._ppo = expert, environment, ppo
         self._settings = settings
@@ -75,7 +75,7 @@ class Lessons:
         """Learn from the rounds so far, k being the last of them; the mean squared error."""
         share = k / max(1, self._settings.lessons - 1)
         rate = _FASTEST * (_SLOWEST / _FASTEST) ** share
-        optimizer, actor = self._ppo.optimizer, self._ppo.get_policy()
+        optimizer, actor = self._ppo.actor_optimizer, self._ppo.get_policy()
         for group in optimizer.param_groups:
             group["lr"] = rate
         scales = actor.obs_normalizer
@@ -96,18 +96,10 @@ class Lessons:
     def end(self) -> None:
         """Let PPO begin its own way: nothing of the slopes here is left in its optimizer."""
         self.forget()
-        for parameter in self._ppo.get_policy().parameters():
-            self._ppo.optimizer.state.pop(parameter, None)
+        self._ppo.actor_optimizer.state.clear()
 
     def _advice(self) -> torch.Tensor:
-        environment, worlds = self._environment, self._environment.worlds
-        targets = np.asarray(self._expert(worlds.observation, worlds.privileged))
-        wanted = (environment.num_envs, environment.num_actions)
-        if targets.shape != wanted or not np.isfinite(targets).all():
-            found = "nan" if targets.shape == wanted else f"shape {targets.shape}"
-            raise TrueupError(
-                f"The expert of world {worlds.world.name!r} answered with {found}; finite targets "
-                f"of shape {wanted} were expected.",
-                fix="Correct its expert(), or train without lessons: --no-expert.",
-            )
+        environment = self._environment
+        fix = "Correct its expert(), or train without lessons: --no-expert."
+        targets = advised(self._expert, environment.worlds, fix=fix)
         return torch.from_numpy(environment.answers(targets).astype(np.float32))

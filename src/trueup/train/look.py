@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from trueup.evaluate import evaluate, piloted, trials, wilson
+from trueup.evaluate import Begin, evaluate, piloted, trials, wilson
 from trueup.policies import Policy
 from trueup.space import Space
 from trueup.worlds import World
@@ -54,6 +54,7 @@ def success_of(
     *,
     threads: int = 0,
     least: float | None = None,
+    begin: Begin | None = None,
 ) -> Success:
     """How often a policy succeeds at fresh points of a space.
 
@@ -66,15 +67,14 @@ def success_of(
         threads: CPU threads; 0 takes all.
         least: Stop once the lower end of the interval could not reach this any more, whatever the
             episodes left would give.
+        begin: How it takes the controls; by what the world observes, unless told otherwise.
     """
     points, seeds = trials(space, n, _mixed(seed))
-    part = n if least is None else _PART
+    part, plays = n if least is None else _PART, begin or piloted(policy)
     good = played = 0
-    for begin in range(0, n, part):
-        rows = slice(begin, begin + part)
-        found = evaluate(
-            world, piloted(policy), points[rows], seeds[rows], batch=256, threads=threads
-        )
+    for first in range(0, n, part):
+        rows = slice(first, first + part)
+        found = evaluate(world, plays, points[rows], seeds[rows], batch=256, threads=threads)
         good, played = good + int(found.success.sum()), played + len(found.success)
         if least is not None and wilson(good + n - played, n)[0] < least:
             break

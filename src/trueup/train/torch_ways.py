@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,17 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def another_thread(name: str) -> ThreadPoolExecutor:
+    """One more Python thread, in which torch uses as many threads of its own as here.
+
+    Without being told, its libraries would take every core there.
+    """
+    share = (torch.get_num_threads(),)
+    return ThreadPoolExecutor(
+        1, thread_name_prefix=name, initializer=torch.set_num_threads, initargs=share
+    )
 
 
 def save_whole(stored: Mapping[str, Any], path: Path | str) -> None:

@@ -17,14 +17,13 @@ import torch
 from trueup.policies import Policy, Provenance
 from trueup.randomize import Plan
 from trueup.simulate import CpuWorlds
-from trueup.train.beginning import SPREAD, Phases, exploration_of, parent_of
+from trueup.train.beginning import SPREAD, Phases, check_start, exploration_of, parent_of
 from trueup.train.checkpoint import Checkpoint, generator_state, learned, relearn
 from trueup.train.environment import Environment
 from trueup.train.judge import Judge
 from trueup.train.learner import (
     actor_bytes,
     check_finite,
-    free_critic,
     load_actor,
     make_ppo,
     only_critic,
@@ -82,6 +81,7 @@ class Trainer:
         where: str = "given",
     ) -> None:
         if start is not None:  # a network keeps its shape
+            check_start(start)
             settings = replace(
                 settings, history=start.contract.history, hidden=widths(start.stored)
             )
@@ -107,11 +107,12 @@ class Trainer:
             worlds, self.contract, plan, settings, self._generator, expected=float(known)
         )
         self.ppo = make_ppo(self.environment, settings)
+        self.ppo.threads = threads
         if start is not None:
             load_actor(self.ppo, start.stored, samples=_KNOWN)
         if known:
             set_spread(self.ppo, exploration_of(start, settings))
-            free_critic(self.ppo, settings.learning_rate)
+            self.ppo.critic_rate = settings.learning_rate
         self._lessons = expert and Lessons(expert, self.environment, self.ppo, settings)
         self._observation = self.environment.get_observations()
         if checkpoint is not None:

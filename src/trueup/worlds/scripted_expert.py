@@ -50,7 +50,11 @@ class Seen:
 
 Signals = Mapping[str, np.ndarray]
 Advice = Callable[[Signals, Signals], np.ndarray]
-"""From what the robot reads and what is true, by name, to targets (n, servos) for its servos."""
+"""From what the robot reads and what is true, by name, to targets (n, servos) for its servos.
+
+What is true are the world's privileged signals, where servos are (`true_joint_position`), and the
+numbers of the point, as `simulate.advice.known` puts them together.
+"""
 
 Carry = Callable[[Seen], tuple[np.ndarray, np.ndarray]]
 """From what is seen to where the fingertips should be (n, 3), and whether to let go (n,)."""
@@ -91,7 +95,8 @@ _TASKS: dict[str, Carry] = {"so101/push": _push, "so101/lift": _lift, "so101/pla
 class Expert:
     """Fetches a cube and does with it what the task asks.
 
-    It sees the truth, also where that differs from what the robot reads, and the nominal arm.
+    It sees the truth, also where that differs from what the robot reads: readings that are off by
+    a few degrees would lead the hand past the cube, and a soft servo hangs lower than a stiff one.
 
     Args:
         world: One of those that `expert_of` knows.
@@ -107,7 +112,7 @@ class Expert:
 
     def __call__(self, observation: Signals, privileged: Signals) -> np.ndarray:
         """Targets (n, 6) for the servos."""
-        q = observation["joint_position"]
+        q = privileged["true_joint_position"]
         at = self._arm.posture(q[:, :5])
         seen = _seen(observation, privileged)
         jaw = _jaw(at, privileged["true_cube_orientation"])
@@ -120,10 +125,12 @@ class Expert:
         most = np.where(seen.held, _CARRYING, _FREE)
         way *= np.minimum(1.0, most / np.maximum(np.linalg.norm(way, axis=1), 1e-9))[:, None]
         moved = _GAIN * self._arm.moved(at, way, jaw)
-        against = at.torque + _STUCK * self._friction * np.tanh(moved / _STUCK_AT)
+        kp = _of_joints(privileged, "kp", self._kp)
+        friction = _of_joints(privileged, "frictionloss", self._friction)
+        against = at.torque + _STUCK * friction * np.tanh(moved / _STUCK_AT)
         shut = (closing | seen.held) & ~free
         gripper = np.where(shut, _SHUT, _OPEN)
-        return np.concatenate([q[:, :5] + moved + against / self._kp, gripper[:, None]], axis=1)
+        return np.concatenate([q[:, :5] + moved + against / kp, gripper[:, None]], axis=1)
 
 
 def expert_of(world: World) -> Advice | None:
@@ -133,6 +140,15 @@ def expert_of(world: World) -> Advice | None:
         return own()
     carry = _TASKS.get(world.name)
     return None if carry is None else Expert(world, carry)
+
+
+def _of_joints(known: Signals, name: str, nominal: np.ndarray) -> np.ndarray:
+    """(n or 1, 5) a number of each joint's drive: the point's, or nominal where that has none."""
+    columns = [
+        known.get(f"actuation/{joint}/{name}", np.array([usual]))
+        for joint, usual in zip(JOINTS[:5], nominal, strict=True)
+    ]
+    return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
 
 def _seen(observation: Signals, privileged: Signals) -> Seen:
