@@ -10,8 +10,10 @@ WORLD = get("so101/arm")
 QUANTUM = 2 * np.pi / 4096
 
 
-def recorded(truth: dict[str, float], *, seconds: float = 12.0, seed: int = 0) -> Episode:
-    """A multisine on all joints, read with the encoders of a real SO-101."""
+def recorded(
+    truth: dict[str, float], *, seconds: float = 12.0, seed: int = 0, moved_s: float = np.inf
+) -> Episode:
+    """A multisine on all joints for so long, read with the encoders of a real SO-101."""
     values = {**truth, "sensing/encoder/quantum": QUANTUM}
     space = WORLD.catalogue.select(*values)
     worlds = CpuWorlds(Compiled(WORLD, space), 1)
@@ -32,8 +34,9 @@ def recorded(truth: dict[str, float], *, seconds: float = 12.0, seed: int = 0) -
         now = float(worlds.time_s[0])
         for name in ("joint_position", "joint_velocity", "joint_force"):
             take.add(name, now, worlds.observation[name][0])
-        wave = (np.sin(frequency * now + phase) - np.sin(phase)).sum(axis=1)
-        command = home + 0.12 * min(1.0, now) * wave
+        told = min(now, moved_s)
+        wave = (np.sin(frequency * told + phase) - np.sin(phase)).sum(axis=1)
+        command = home + 0.12 * min(1.0, told) * wave
         take.add("command", now, command)
         worlds.step(command[None])
     return take.episode()

@@ -12,7 +12,7 @@ from trueup.identify.posterior import (
     posterior_of,
     true_covariance,
 )
-from trueup.identify.problem import Problem
+from trueup.identify.problem import Problem, Residual
 from trueup.identify.shares import shared
 from trueup.identify.starts import starts_of
 from trueup.identify.target import Target
@@ -221,3 +221,14 @@ def test_a_second_sensor_tells_each_delay():
     for name, truth in FAR.items():
         assert point[name] == pytest.approx(truth, abs=2e-3)
         assert found.shrink[late.space.index(name)] < 0.3
+
+
+def test_readings_without_any_error_leave_a_covariance_that_is_one():
+    """A simulator replayed in itself: rounding alone would be left, and less than nothing."""
+    space = WORLD.catalogue.select("actuation/elbow_flex/kp", "actuation/elbow_flex/damping")
+    slopes = np.random.default_rng(0).standard_normal((400, 1)) * np.array([1.0, 1.0 + 1e-9])
+    column = np.zeros(400, int)
+    here = Residual(values=np.zeros((1, 400)), column=column, episode=column)
+    found = posterior_of(space, here, slopes, np.ones(1))
+    assert np.isfinite(found.shrink).all()
+    np.linalg.cholesky(found.covariance)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from trueup.effects.latency import ActionDelay
 from trueup.episodes import Episode
-from trueup.identify.cutting import shortened
+from trueup.identify.cutting import after, liveliest, shortened
 from trueup.identify.fitting import fitted, gone_on
 from trueup.identify.problem import Problem
-from trueup.identify.suspects import Suspect, Suspicion
+from trueup.identify.suspects import AROUND, INSIDE, Suspect, Suspicion
 from trueup.space import Point, Space
 from trueup.worlds import World
 
@@ -27,13 +27,14 @@ BASE = (
 )
 _WORTH = 0.02  # of what is left: a suspect that explains less is not tried
 _TRIES = 4
-_LEAST_GAIN = 0.005  # of the error on unseen recordings
+_LEAST_GAIN = 0.02  # of the error on unseen recordings
 _LONGEST_S = 25.0  # of each recording, on the way
 _JUDGED_S = 60.0
+_REST_S, _LEAST_REST_S = 25.0, 5.0  # of recordings that are fitted, beyond what a trial sees
 _TOUCHED = 0.01  # of its error: a recording that changes by less has nothing to say
 _ROUGH_S = 8.0  # of each, to choose where to begin
-_TRYING_S = 12.0  # of each, to try an effect
 _STEPS = 3
+_ASKED = ((AROUND, 25.0), (INSIDE, 12.0))  # which effects, and seconds of each recording for it
 
 Told = Callable[[str], None]
 
@@ -57,7 +58,7 @@ class Choice:
     def __str__(self) -> str:
         verdict = "taken" if self.taken else "left out"
         return (
-            f"{self.suspect.what}: {verdict}; the error on recordings that were kept out "
+            f"{self.suspect.what}: {verdict}; the error on what no trial had seen "
             f"{'fell' if self.gain > 0 else 'rose'} by {100 * abs(self.gain):.1f} "
             f"± {100 * self.spread:.1f} %."
         )
@@ -80,13 +81,13 @@ class Chosen:
         space: What is free.
         u: (d,) the best point so far.
         choices: What was tried, in order.
-        errors: (E,) what is left of each recording that judges; none where nobody asked.
+        errors: (E,) what is left of each recording that judges; empty where nothing was tried.
     """
 
     space: Space
     u: np.ndarray
     choices: tuple[Choice, ...]
-    errors: np.ndarray | None = None
+    errors: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
 
 class Chooser:
@@ -111,7 +112,7 @@ class Chooser:
     ) -> None:
         self.world, self.tell = world, tell
         self.options = {"coupled": False, **options}
-        self.episodes = [shortened(e, _LONGEST_S) for e in episodes]
+        self.episodes = list(episodes)
         self.judges = [shortened(e, _JUDGED_S) for e in judges]
 
     def chosen(self, base: Space) -> Chosen:
@@ -119,13 +120,16 @@ class Chooser:
         self.tell(f"{len(base)} parameters that every arm has")
         rough = self._problem(base, _ROUGH_S)
         best = fitted(self._problem(base), self.tell, rough=rough)
-        now = Chosen(space=base, u=best.u, choices=())
-        self.tell("asking what is missing")
-        promising = self._suspects(now)[:_TRIES]
-        for suspect in sorted(promising, key=lambda s: not _touched(s)):
-            now = self._tried(now, suspect)
+        alone = now = Chosen(space=base, u=best.u, choices=())
+        # friction that is fitted to a push is wrong: first what is in the arm's way
+        for gaps, longest_s in _ASKED:
+            self.tell(f"asking what is missing: {', '.join(gaps)}")
+            promising = self._suspects(now, gaps, longest_s)[:_TRIES]
+            now = self._on_trial(now, longest_s) if promising else now
+            for suspect in promising:
+                now = self._tried(now, suspect, longest_s)
         if not any(choice.taken for choice in now.choices):
-            return now
+            return replace(alone, choices=now.choices)
         self.tell("all together")
         best = gone_on(self._problem(now.space), now.u, self.tell, most=2 * _STEPS)
         return replace(now, u=best.u)
@@ -133,39 +137,58 @@ class Chooser:
     # --------------------------------------------------------------------------------------------
 
     def _problem(self, space: Space, longest_s: float = _LONGEST_S) -> Problem:
-        episodes = [shortened(episode, longest_s) for episode in self.episodes]
+        episodes = [liveliest(episode, longest_s) for episode in self.episodes]
         return Problem(self.world, episodes, space, **self.options)
 
-    def _suspects(self, now: Chosen) -> list[Suspect]:
-        asked = Suspicion(self.world, self.episodes, now.space, now.u, **self.options)
-        return [suspect for suspect in asked.suspects() if suspect.gain > _WORTH]
+    def _suspects(self, now: Chosen, gaps: Sequence[str], longest_s: float) -> list[Suspect]:
+        """Effects of some gaps that are worth a try."""
+        asked = Suspicion(
+            self.world, self.episodes, now.space, now.u, longest_s=longest_s, **self.options
+        )
+        return [suspect for suspect in asked.suspects(gaps=gaps) if suspect.gain > _WORTH]
 
-    def _tried(self, now: Chosen, suspect: Suspect) -> Chosen:
+    def _on_trial(self, now: Chosen, longest_s: float) -> Chosen:
+        """What stands, fitted to as little as an effect is tried with: they are judged alike."""
+        self.tell("what stands, on trial")
+        u = self._trial(now.space, now.u, longest_s)
+        return replace(now, u=u, errors=self._errors(now.space, u, longest_s))
+
+    def _tried(self, now: Chosen, suspect: Suspect, longest_s: float) -> Chosen:
         self.tell(f"trying: {suspect}")
         space, start = _with(self.world, now, suspect)
-        best = gone_on(self._problem(space, _TRYING_S), start, self.tell, most=_STEPS)
-        before = self._errors(now.space, now.u) if now.errors is None else now.errors
-        after = self._errors(space, best.u)
-        gain, spread = _gain(before, after)
+        u = self._trial(space, start, longest_s)
+        errors = self._errors(space, u, longest_s)
+        gain, spread = _gain(now.errors, errors)
         taken = gain > max(_LEAST_GAIN, spread)
         choice = Choice(suspect=suspect, gain=gain, spread=spread, taken=taken)
         self.tell(str(choice))
         if not taken:
-            return replace(now, choices=(*now.choices, choice), errors=before)
-        return Chosen(space=space, u=best.u, choices=(*now.choices, choice), errors=after)
+            return replace(now, choices=(*now.choices, choice))
+        return Chosen(space=space, u=u, choices=(*now.choices, choice), errors=errors)
 
-    def _errors(self, space: Space, u: np.ndarray) -> np.ndarray:
-        """(E,) root mean square of all columns of each judge."""
-        found = Problem(self.world, self.judges, space, **self.options).residual(u[None])
+    def _trial(self, space: Space, start: np.ndarray, longest_s: float) -> np.ndarray:
+        """Some steps from a start (d,), by the beginnings of the recordings alone."""
+        parts = [shortened(episode, longest_s) for episode in self.episodes]
+        problem = Problem(self.world, parts, space, **self.options)
+        return gone_on(problem, start, self.tell, most=_STEPS).u
+
+    def _errors(self, space: Space, u: np.ndarray, longest_s: float) -> np.ndarray:
+        """(E,) root mean square of all columns of each judge.
+
+        Those are the recordings that were kept out, and of the others what comes after their
+        beginnings, which a trial has not seen either: few recordings hold every kind of motion.
+        """
+        rest = [
+            after(episode, longest_s, longest_s + _REST_S)
+            for episode in self.episodes
+            if episode.duration_s > longest_s + _LEAST_REST_S
+        ]
+        problem = Problem(self.world, [*self.judges, *rest], space, **self.options)
+        found = problem.residual(u[None])
         power = found.values[0] ** 2
         return np.array(
             [np.sqrt(power[found.episode == e].mean()) for e in np.unique(found.episode)]
         )
-
-
-def _touched(suspect: Suspect) -> bool:
-    """Whether it is something in the arm's way: friction that is fitted to a push is wrong."""
-    return any(name.startswith("environment/") for name in suspect.parameters)
 
 
 def _gain(before: np.ndarray, after: np.ndarray) -> tuple[float, float]:

@@ -38,7 +38,7 @@ def descend(
     start: np.ndarray,
     *,
     centre: np.ndarray,
-    pull: np.ndarray,
+    pull: np.ndarray | Callable[[Residual], np.ndarray],
     most: int = 30,
     enough: float = _ENOUGH,
     on_step: Callable[[int, float], None] | None = None,
@@ -48,21 +48,24 @@ def descend(
     Args:
         problem: What to make small.
         start: Where to begin, in the unit cube.
-        centre: (d,) what is believed before.
-        pull: (d,) how strongly: precision of that belief, in units of one reading's.
+        centre: (d,) what is believed before; or (2, d) between what, where all is believed alike.
+        pull: (d,) how strongly: precision of that belief, in units of one reading's; or what
+            says so at each point that a step is made from.
         most: Iterations.
         enough: Relative gain of the cost below which it is over.
         on_step: Told after each iteration: its number and the cost.
     """
     u, damping, replays, step = np.clip(start, 0.0, 1.0), 1.0, 0, 0
+    ends = np.broadcast_to(np.atleast_2d(centre), (2, len(u)))
     failed = False
     here, slopes = problem.jacobian(u)
-    cost = _cost(here, u, centre, pull)[0]
+    held, sizes = _yardstick(here, pull)
+    cost = _cost(here, u, ends, held, sizes)[0]
     for step in range(most):
-        tried, promised = _candidates(here, slopes, u, damping, centre, pull)
+        tried, promised = _candidates(here, slopes, u, damping, np.clip(u, *ends), held)
         if failed and promised.max() < enough * cost:
             break
-        costs = _cost(problem.residual(tried), tried, centre, pull)
+        costs = _cost(problem.residual(tried), tried, ends, held, sizes)
         replays += len(tried) + len(u) + 1
         best = int(costs.argmin())
         if on_step is not None:
@@ -79,6 +82,8 @@ def descend(
         if gain < enough:
             break
         here, slopes = problem.jacobian(u)
+        held, sizes = _yardstick(here, pull)
+        cost = _cost(here, u, ends, held, sizes)[0]
     return Descent(u=u, cost=float(cost), steps=step + 1, replays=replays)
 
 
@@ -117,11 +122,24 @@ def _candidates(
     return np.array(tried), np.array(promised)
 
 
+def _yardstick(
+    here: Residual, pull: np.ndarray | Callable[[Residual], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """(d,) how strongly belief holds, and (columns,) what size is usual, both at one point."""
+    return pull(here) if callable(pull) else pull, usual_size(here)[0]
+
+
 def usual_size(residual: Residual) -> np.ndarray:
-    """(p, columns) the size of a typical residual of each column: robust against a few large."""
+    """(p, columns) the size of a typical residual of each column: robust against a few large.
+
+    Typical is what is left while a joint moves. At rest there is next to nothing to leave, and a
+    joint that rests for most of the time would make every motion of its own an outlier.
+    """
     kinds = int(residual.column.max()) + 1
+    moves = np.ones(len(residual.column), bool) if residual.moves is None else residual.moves
     sizes = [
-        np.median(np.abs(residual.values[:, residual.column == c]), axis=1) for c in range(kinds)
+        np.median(np.abs(residual.values[:, moves & (residual.column == c)]), axis=1)
+        for c in range(kinds)
     ]
     return 1.4826 * np.stack(sizes, axis=1) + 1e-12
 
@@ -132,13 +150,15 @@ def weights(residual: Residual) -> np.ndarray:
     return 1.0 / (1.0 + far**2)
 
 
-def _cost(residual: Residual, u: np.ndarray, centre: np.ndarray, pull: np.ndarray) -> np.ndarray:
+def _cost(
+    residual: Residual, u: np.ndarray, ends: np.ndarray, pull: np.ndarray, sizes: np.ndarray
+) -> np.ndarray:
     """(p,) mean square, large ones counting by their logarithm, and what belief adds.
 
-    The size from which on a residual is large is that of the best point among those compared, so
-    that they are held against one and the same yardstick.
+    What is large is judged by the usual `sizes` (columns,) at the point that a step is made from,
+    for it and for all that are tried: else a point looks worse for another yardstick alone.
     """
-    sizes = usual_size(residual).min(axis=0)
     limit = _ROBUST * np.maximum(sizes, 1e-12)[residual.column]
     inside = np.log1p((residual.values / limit) ** 2) * limit**2
-    return inside.mean(axis=1) + (pull * (np.atleast_2d(u) - centre) ** 2).sum(axis=1)
+    u = np.atleast_2d(u)
+    return inside.mean(axis=1) + (pull * (u - np.clip(u, *ends)) ** 2).sum(axis=1)

@@ -9,14 +9,16 @@ import numpy as np
 from trueup.episodes.episode import JOINTS
 from trueup.identify.descent import Descent, descend, usual_size
 from trueup.identify.posterior import prior_mean, prior_spread
-from trueup.identify.problem import Problem
+from trueup.identify.problem import Problem, Residual
 from trueup.identify.search import searched, sticks
 from trueup.identify.target import delays_of
+from trueup.identify.worth import lasting
 from trueup.space import Space
 
 _DELAYS = (0.1, 0.35)  # where between its bounds a delay is begun from, besides nominal
 _ROUGHLY = 0.01  # relative gain of the cost
 _SHORT = 4  # iterations that decide which start is gone on from
+
 
 Told = Callable[[str], None]
 
@@ -39,7 +41,7 @@ def fitted(
     left = (first.residual(np.array(seen)).values ** 2).mean(axis=1)
     if rough is not None:
         starts = [starts[int(left.argmin())]]
-    centre, pull = prior_mean(first.space), _pull(first, float(left.min()))
+    centre, pull = _ends(first.space), _pull(first)
     found = []
     for k, start in enumerate(starts):
         tell(f"start {k + 1} of {len(starts)}")
@@ -63,8 +65,8 @@ def gone_on(
     return descend(
         problem,
         start,
-        centre=prior_mean(problem.space),
-        pull=_pull(problem, float(((here.values / left[here.column]) ** 2).mean())),
+        centre=_ends(problem.space),
+        pull=_pull(problem),
         most=most,
         **({"enough": _ROUGHLY} if rough else {}),
         on_step=lambda k, cost: tell(f"iteration {k + 1}: misfit {np.sqrt(cost):.3g} of the noise"),
@@ -129,14 +131,24 @@ def _better(problem: Problem, *points: np.ndarray) -> np.ndarray:
     return points[int(power.argmin())]
 
 
-def _pull(problem: Problem, left: float) -> np.ndarray:
-    """(d,) the prior's precision against that of all readings: it decides only what they do not.
+def _ends(space: Space) -> np.ndarray:
+    """(2, d) between what all is believed alike: for a uniform prior, all that it allows."""
+    centre, half = prior_mean(space), np.sqrt(3.0) * prior_spread(space)
+    return np.stack([centre - half, centre + half])
 
-    Args:
-        problem: Whose prior and readings.
-        left: Mean square of what is left of them.
+
+def _pull(problem: Problem) -> Callable[[Residual], np.ndarray]:
+    """The prior's precision (d,) against that of all readings: it decides what they do not.
+
+    Errors that last count once, not as often as they were read.
     """
-    return left / prior_spread(problem.space) ** 2 / problem.readings
+    spread = prior_spread(problem.space)
+
+    def pull(here: Residual) -> np.ndarray:
+        size = usual_size(here)[0] ** 2 * lasting(here)
+        return size[here.column].mean() / spread**2 / len(here.column)
+
+    return pull
 
 
 def _starts(free: Space) -> list[np.ndarray]:

@@ -13,7 +13,7 @@ from trueup.episodes import Episode
 from trueup.errors import TrueupError
 from trueup.identify.check import Check, checked, checked_inside
 from trueup.identify.choose import Choice, Chooser
-from trueup.identify.cutting import shortened
+from trueup.identify.cutting import liveliest
 from trueup.identify.estimate import Estimate, Misfit, belief_of, findings_of
 from trueup.identify.fitting import Told, fitted
 from trueup.identify.posterior import Posterior, approximated, believed, prior_spread
@@ -95,7 +95,7 @@ class _Job:
         free, start, choices = self._chosen(free) if choose else (free, None, ())
         before = free.encode(free.nominal())[0]
         long = sum(episode.duration_s for episode in self.split.fitted) > _LONG_S
-        episodes = [shortened(e, _LONGEST_S) if long else e for e in self.split.fitted]
+        episodes = [liveliest(e, _LONGEST_S) if long else e for e in self.split.fitted]
         problem = Problem(self.world, episodes, free, coupled=not long, **self.options)
         if start is None:
             start = fitted(problem, self.tell).u

@@ -24,6 +24,7 @@ _SETTLED = 0.1  # nats: a step that gains less than this is none
 _SHARES = np.array([0.25, 0.5, 1.0, 1.5])  # of a Gauss-Newton step, tried at once
 _APART, _RATIO = 0.35, 1.2  # of a standard deviation, and between two: where sampling disagrees
 _FAST = 0.99  # quantile of the speeds of a joint that counts as how fast it moved
+_FINEST = 1e-5  # of a prior: no data tell a parameter better than that
 
 Told = Callable[[str], None]
 
@@ -237,6 +238,8 @@ def _made(
     speeds: Mapping[str, float] | None = None,
 ) -> Posterior:
     spread = prior_spread(space)
+    least = np.diag((_FINEST * spread) ** 2)  # readings without any error leave rounding alone
+    covariance, narrow = covariance + least, narrow + least
     return Posterior(
         mean=mean,
         covariance=covariance,

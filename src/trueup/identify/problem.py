@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trueup.episodes import Episode
 from trueup.errors import TrueupError
+from trueup.identify.moving import moving, stir
 from trueup.identify.steady import steady
 from trueup.replay import Replayer
 from trueup.space import Space
@@ -26,11 +27,13 @@ class Residual:
         values: (p, N) in units of each column's noise.
         column: (N,) which column of the signals each belongs to.
         episode: (N,) which episode.
+        moves: (N,) whether its column was moving then, by what was measured; all where unknown.
     """
 
     values: np.ndarray
     column: np.ndarray
     episode: np.ndarray
+    moves: np.ndarray | None = None
 
 
 class Problem:
@@ -82,11 +85,13 @@ class Problem:
         self.readings = 0
         self._groups: list[np.ndarray] | None = None
         self._reaches: np.ndarray | None = None
+        self._moves: np.ndarray | None = None
 
     def residual(self, u: np.ndarray) -> Residual:
         """At points (p, d) of the unit cube."""
         replay = self.replayer(self.space.decode(np.clip(u, 0.0, 1.0)))
         values, column, episode, names = [], [], [], {}
+        read, stirred = [], []
         for e, tracks in enumerate(replay.tracks):
             for signal, track in tracks.items():
                 known = np.isfinite(track.measured)
@@ -94,6 +99,9 @@ class Problem:
                     number = names.setdefault((signal, name), len(names))
                     rows = known[:, j]
                     values.append(track.residual[:, rows, j])
+                    if self._moves is None:
+                        read.append(track.measured[rows, j])
+                        stirred.append(stir(read[-1], track.time_s[rows]))
                     column.append(np.full(int(rows.sum()), number))
                     episode.append(np.full(int(rows.sum()), e))
         self.columns = tuple(f"{signal}/{name}" for signal, name in names)
@@ -101,10 +109,15 @@ class Problem:
             self.scale = np.ones(len(names))
         columns = np.concatenate(column)
         self.readings = len(columns)
+        if self._moves is None:
+            self._moves = moving(np.concatenate(stirred), np.concatenate(read), columns)
         # a world that broke down is as bad as can be, but finite
         flat = np.nan_to_num(np.concatenate(values, axis=1), nan=1e3, posinf=1e3, neginf=-1e3)
         return Residual(
-            values=flat / self.scale[columns], column=columns, episode=np.concatenate(episode)
+            values=flat / self.scale[columns],
+            column=columns,
+            episode=np.concatenate(episode),
+            moves=self._moves,
         )
 
     def jacobian(self, u: np.ndarray, *, exact: bool = False) -> tuple[Residual, np.ndarray]:
@@ -137,7 +150,7 @@ class Problem:
                 slopes[mine, i] = change[mine] / steps[i]
         if self._groups is None:
             self._group(slopes, found.column)
-        here = Residual(values=found.values[:1], column=found.column, episode=found.episode)
+        here = replace(found, values=found.values[:1])
         return here, slopes
 
     def _group(self, slopes: np.ndarray, column: np.ndarray) -> None:

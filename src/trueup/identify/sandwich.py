@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from trueup.identify.problem import Residual
 from trueup.identify.target import Slopes
+from trueup.identify.worth import together
 
-_LAGS = 100  # readings over which errors may hang together, at most
-_SHOWS = 2.0  # standard errors from which on a correlation counts as one
 _LEAST = 1e-6  # information along a direction, against the prior's: below it there is none
 
 
@@ -88,7 +85,7 @@ def _scatter(values: np.ndarray, slopes: np.ndarray, here: Residual) -> np.ndarr
             np.flatnonzero((here.column == column) & (here.episode == e))
             for e in np.unique(here.episode)
         ]
-        lags = list(_together([values[rows] for rows in parts]))
+        lags = list(together([values[rows] for rows in parts]))
         for rows in parts:
             mine = slopes[rows]
             before = np.zeros_like(mine)
@@ -97,13 +94,3 @@ def _scatter(values: np.ndarray, slopes: np.ndarray, here: Residual) -> np.ndarr
             late = mine.T @ before
             total = total + late + late.T
     return total
-
-
-def _together(series: list[np.ndarray]) -> Iterator[tuple[int, float]]:
-    """Lags up to where errors no longer hang together, and how much they do at each."""
-    power, count = sum(float(x @ x) for x in series), sum(map(len, series))
-    for lag in range(1, min(_LAGS, count // 4)):
-        share = sum(float(x[lag:] @ x[: max(len(x) - lag, 0)]) for x in series) / power
-        if not share >= _SHOWS / np.sqrt(count):
-            return
-        yield lag, share

@@ -18,7 +18,9 @@ from trueup.identify.suspect import Suspect as Suspect
 from trueup.space import Parameter, Space
 from trueup.worlds import World
 
-_GAPS = ("actuation", "latency", "environment", "object", "contact")
+AROUND = ("environment", "object", "contact")
+INSIDE = ("actuation", "latency")
+_GAPS = (*INSIDE, *AROUND)
 _TRIED = (0.1, 0.4)  # of the way from nominal to a bound
 _LONGEST_S = 15.0  # of each recording: enough to suspect
 _TWO_SIDED = (0.3, 0.7)  # a nominal value between these shares of its bounds may err both ways
@@ -39,6 +41,7 @@ class Suspicion:
         episodes: What was fitted.
         fitted: The parameters of the fit.
         u: (d,) where it ended, in their unit cube.
+        longest_s: Of each recording, from its beginning, where nothing is touched yet.
         options: Of `Problem`.
     """
 
@@ -48,10 +51,12 @@ class Suspicion:
         episodes: Sequence[Episode],
         fitted: Space,
         u: np.ndarray,
+        *,
+        longest_s: float = _LONGEST_S,
         **options: Any,
     ) -> None:
         self.world, self.fitted, self.u = world, fitted, u
-        self.episodes = tuple(shortened(episode, _LONGEST_S) for episode in episodes)
+        self.episodes = tuple(shortened(episode, longest_s) for episode in episodes)
         self.options = options
         problem = Problem(world, self.episodes, fitted, **options)
         here, slopes = problem.jacobian(u)
@@ -62,11 +67,13 @@ class Suspicion:
         self._known, _ = np.linalg.qr(slopes * self._root[:, None])
         self.left = self._new(self.left)
 
-    def suspects(self, *, only: Sequence[str] | None = None) -> list[Suspect]:
-        """All effects that leave a trace, those that explain most first."""
+    def suspects(
+        self, *, only: Sequence[str] | None = None, gaps: Sequence[str] = _GAPS
+    ) -> list[Suspect]:
+        """All effects of some gaps that leave a trace, those that explain most first."""
         found = [
             suspect
-            for effect, parameters in self._outside()
+            for effect, parameters in self._outside(gaps)
             if only is None or type(effect).__name__ in only
             if (suspect := self._asked(effect, parameters)) is not None
         ]
@@ -86,13 +93,13 @@ class Suspicion:
     def _new(self, values: np.ndarray) -> np.ndarray:
         return values - self._known @ (self._known.T @ values)
 
-    def _outside(self) -> Iterator[tuple[Effect, list[Parameter]]]:
+    def _outside(self, gaps: Sequence[str]) -> Iterator[tuple[Effect, list[Parameter]]]:
         for effect in self.world.effects():
             some = [
                 p
                 for p in effect.parameters(self.world.model)
                 if p.name not in self.fitted
-                and p.gap.value in _GAPS
+                and p.gap.value in gaps
                 and not any(word in p.name for word in _DRAWN)
             ]
             if some:
