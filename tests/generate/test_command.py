@@ -32,7 +32,7 @@ def test_bad_options_get_a_sentence(tmp_path, capsys):
     cases = {
         ("--episodes", "0"): "0 episodes cannot be generated",
         ("--mistakes", "2"): "mistake is 2.0",
-        ("--source", "nowhere"): "neither the word script, nor a dataset, nor a policy",
+        ("--source", "nowhere"): "neither the word script or expert, nor a dataset, nor a policy",
         ("--select", "latency"): "contradict each other",
         ("--pick", "1"): "--pick is about recorded episodes",
     }

@@ -13,7 +13,7 @@ from trueup.episodes import Dataset, Outcome, problems
 from trueup.errors import TrueupError
 from trueup.generate import Order, generate, scripted
 from trueup.generate.attempts import Draw
-from trueup.generate.motion.performer import _Servos
+from trueup.generate.motion.servos import Servos
 from trueup.simulate import CpuWorlds
 from trueup.space import Point, Space
 from trueup.worlds import Compiled, get
@@ -91,14 +91,14 @@ def test_mistakes_are_marked_and_found_back_from(lifted):
 
 def test_commands_are_such_that_servos_follow(lifted, lift):
     _, dataset = lifted
-    servos = _Servos(lift.model, lift.control_period_s)
+    servos = Servos(lift.model, lift.control_period_s)
     for i in range(4):
         episode = dataset[i]
         told, read = (episode[name].values for name in ("command", "joint_position"))
         ahead = np.abs(told[1:] - read[1:])
         # a command that a rate limit holds back may be further from its joint than that
-        assert (np.abs(np.diff(told, axis=0)) <= servos._step + 1e-5).all()
-        assert np.quantile(ahead - servos._lead, 0.99) < 0.02
+        assert (np.abs(np.diff(told, axis=0)) <= servos.step + 1e-5).all()
+        assert np.quantile(ahead - servos.reach, 0.99) < 0.02
 
 
 @pytest.mark.parametrize("i", [0, 1, 2])

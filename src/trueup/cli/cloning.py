@@ -114,8 +114,6 @@ _CLIPPED = 0.01
 def print_cloned(found: Cloned | Cotrained, world: str) -> None:
     """What came of it, as a table."""
     cloned = found.cloned if isinstance(found, Cotrained) else found
-    rows = show.table("what", "value", keep=("what",))
-    rows.show_header = False
     contract = cloned.policy.contract
     facts = {
         "world": world,
@@ -138,10 +136,8 @@ def print_cloned(found: Cloned | Cotrained, world: str) -> None:
     if isinstance(found, Cotrained):
         facts |= _cotrained(found)
     facts["policy"] = cloned.policy.name
-    for name, text in facts.items():
-        rows.add_row(f"[bold]{name}[/bold]", text)
+    show.print_facts(facts)
     out = show.console()
-    out.print(rows)
     out.print(f"\nNext: trueup evaluate {cloned.policy.name} --points 10000", soft_wrap=True)
 
 

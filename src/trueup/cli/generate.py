@@ -15,13 +15,23 @@ from trueup.cli.files import writable_folder
 from trueup.cli.options import CopyCount, Count, File, Machine, OneWorld, Patterns
 from trueup.episodes import Dataset, JointUnits
 from trueup.errors import TrueupError
-from trueup.generate import Generated, Order, Source, generate, recorded, scripted, tried
+from trueup.generate import (
+    Advisor,
+    Generated,
+    Order,
+    Source,
+    advisor,
+    generate,
+    recorded,
+    scripted,
+    tried,
+)
 from trueup.policies import LEROBOT, Policy, open_policy
 from trueup.space import Space
 from trueup.worlds import World
 
 _OUT = Path("out/generate")
-_SCRIPT = "script"
+_SCRIPT, _EXPERT = "script", "expert"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +47,9 @@ class Generate(OneWorld, Machine):
     episodes: CopyCount = 1000
     """How many to keep. Fewer are the first of more: ask for more later, into the same folder."""
     source: Annotated[str, arg(metavar="SOURCE")] = _SCRIPT
-    """script for the scripted expert of the world; a dataset of recorded episodes of the same
-    robot; a trained policy's folder; or lerobot:FOLDER[@DATASET] for a checkpoint of LeRobot."""
+    """script for the waypoints of the world; expert for one that is asked at every moment and knows
+    the truth; a dataset of recorded episodes of the same robot; a trained policy's folder; or
+    lerobot:FOLDER[@DATASET] for a checkpoint of LeRobot."""
     pick: Annotated[tuple[int, ...], arg(metavar="I...")] = ()
     """Use these episodes of the source only."""
     read_as: Annotated[JointUnits | None, arg(metavar="UNITS")] = None
@@ -52,11 +63,12 @@ class Generate(OneWorld, Machine):
     """Draw from this space, as `trueup space WORLD --out FILE` writes it."""
     nominal: bool = False
     """Randomize nothing but where things are."""
-    mistakes: Annotated[float, arg(metavar="SHARE")] = 0.1
-    """Share of attempts with a mistake and the way back: a nudge, a missed grasp, a slip."""
+    mistakes: Annotated[float | None, arg(metavar="SHARE")] = None
+    """Share of attempts with a mistake and the way back: a nudge, a missed grasp, a slip; with
+    --source expert, commands that go astray. By default 0.1, with --source expert 1."""
     knows: Literal["sensors", "truth"] = "sensors"
-    """What an expert goes by: what the robot observes, which a policy can learn to explain; or the
-    truth of the simulator, with which more attempts succeed."""
+    """What script and recorded sources go by: what the robot observes, which a policy can learn to
+    explain; or the truth of the simulator, with which more attempts succeed."""
     privileged: bool = False
     """Record also what only the simulator knows."""
     task: Annotated[tuple[str, ...], arg(metavar="TEXT...")] = ()
@@ -111,17 +123,19 @@ class Generate(OneWorld, Machine):
             )
         recordings = {"--pick": self.pick, "--read-as": self.read_as}
         for option, value in {**recordings, "--infer-objects": self.infer_objects}.items():
-            if value and self.source == _SCRIPT:
+            if value and self.source in (_SCRIPT, _EXPERT):
                 raise TrueupError(
-                    f"{option} is about recorded episodes, but the source is the script.",
+                    f"{option} is about recorded episodes, but the source is the {self.source}.",
                     fix="Give a dataset with --source, or leave the option out.",
                 )
 
     def _source(
         self, world: World, space: Space
-    ) -> tuple[tuple[Source, ...] | Policy, dict[str, int]]:
+    ) -> tuple[tuple[Source, ...] | Policy | Advisor, dict[str, int]]:
         if self.source == _SCRIPT:
             return (scripted(world),), {}
+        if self.source == _EXPERT:
+            return advisor(world), {}
         if self.source.startswith(LEROBOT):
             return open_policy(self.source), {}
         folder = Path(self.source)
@@ -129,8 +143,8 @@ class Generate(OneWorld, Machine):
             return Policy.load(folder), {}
         if not (folder / "meta").is_dir():
             raise TrueupError(
-                f"The source {self.source!r} is neither the word script, nor a dataset, nor a "
-                "policy's folder.",
+                f"The source {self.source!r} is neither the word script or expert, nor a dataset, "
+                "nor a policy's folder.",
                 fix="Check the path.",
             )
         found = recorded(
@@ -149,7 +163,6 @@ def _result(
     order: Order, made: Generated, passed_over: dict[str, int], run_s: float
 ) -> dict[str, Any]:
     low, high = made.interval()
-    sources = {} if isinstance(order.source, Policy) else {s.name: s.works for s in order.source}
     return {
         "label": "simulated",
         "world": order.world.name,
@@ -160,7 +173,7 @@ def _result(
         "kept_share": made.share,
         "kept_interval_95": [low, high],
         "failures": dict(made.failures),
-        "sources": sources or dict.fromkeys(order.names),
+        "sources": order.works,
         "sources_passed_over": passed_over,
         "from_an_earlier_run": made.before,
         "seconds": run_s,
@@ -169,8 +182,6 @@ def _result(
 
 
 def _print(result: dict[str, Any]) -> None:
-    rows = show.table("what", "value", keep=("what",))
-    rows.show_header = False
     fresh = result["episodes"] - result["from_an_earlier_run"]
     facts = {
         "world": result["world"],
@@ -182,10 +193,8 @@ def _print(result: dict[str, Any]) -> None:
     }
     if result["ended"] == "interrupted":
         facts["interrupted"] = "the same command goes on from here"
-    for name, text in facts.items():
-        rows.add_row(f"[bold]{name}[/bold]", text)
+    show.print_facts(facts)
     out = show.console()
-    out.print(rows)
     _print_counts("why the rest failed", result["failures"], out)
     _print_counts("why episodes of the source were passed over", result["sources_passed_over"], out)
     known = {name: works for name, works in result["sources"].items() if works is not None}

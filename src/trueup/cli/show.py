@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,6 +46,15 @@ def table(*columns: str, right: tuple[str, ...] = (), keep: tuple[str, ...] = ()
             no_wrap=name in keep or name in right,
         )
     return made
+
+
+def print_facts(facts: Mapping[str, str]) -> None:
+    """A table of names and what there is to say of each."""
+    rows = table("what", "value", keep=("what",))
+    rows.show_header = False
+    for name, text in facts.items():
+        rows.add_row(f"[bold]{name}[/bold]", text)
+    console().print(rows)
 
 
 def as_json(data: Any) -> str:

@@ -272,8 +272,6 @@ def _result(trained: Trained) -> dict[str, Any]:
 
 
 def _print(trained: Trained, world: str, folder: Path) -> None:
-    rows = show.table("what", "value", keep=("what",))
-    rows.show_header = False
     facts = {
         "world": world,
         "ended": _WHY[trained.why],
@@ -282,9 +280,7 @@ def _print(trained: Trained, world: str, folder: Path) -> None:
     for name, success in trained.success.items():
         facts[f"success, {name}"] = f"{success} on {success.n:,} fresh episodes, sim-to-sim"
     facts["policy"] = trained.policy.name
-    for name, text in facts.items():
-        rows.add_row(f"[bold]{name}[/bold]", text)
+    show.print_facts(facts)
     out = show.console()
-    out.print(rows)
     out.print(f"\nNext: trueup evaluate {trained.policy.name} --points 10000", soft_wrap=True)
     out.print(f"Curves: tensorboard --logdir {folder / 'logs'}", soft_wrap=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,102 +15,18 @@ from trueup.episodes.consent.register import PARTICIPANT
 from trueup.errors import TrueupError
 from trueup.evaluate import wilson
 from trueup.generate.attempts import Draw
-from trueup.generate.drivers import Driver, Expert, Piloted, check_world
 from trueup.generate.ledger import Ledger
-from trueup.generate.motion.legs import Source
-from trueup.generate.motion.senses import Knows
+from trueup.generate.order import Order
 from trueup.generate.shelf import Shelf
 from trueup.generate.stage import Attempt, Stage
 from trueup.generate.wording import chosen, texts
-from trueup.policies import Policy
-from trueup.simulate import CpuWorlds
-from trueup.space import Space
 from trueup.streams import Streams
-from trueup.versions import versions
-from trueup.worlds import World
 
 _SLOTS = 256
 _FEW = 32  # slots for few episodes: the last ones run alone, and idle worlds cost time too
 _STORED = 256  # episodes in a commit
 _HOPELESS, _TRIED = 0.02, 256  # less than this share of so many attempts: it leads nowhere
 _WORDS = 0x776F7264  # salt of the wording
-
-
-@dataclass(frozen=True, kw_only=True)
-class Order:
-    """What is to be generated.
-
-    Attributes:
-        world: Where.
-        source: Demonstrations to carry elsewhere, or a policy that performs them itself.
-        space: What differs between the worlds of the demonstrations.
-        episodes: How many to keep.
-        seed: Same seed, same episodes; fewer of them are the first of more.
-        mistakes: The share of attempts with a mistake and the way back from it.
-        knows: What an expert goes by: the robot's `sensors`, so that what it does follows from what
-            is recorded, or the `truth`, with which more attempts succeed.
-        privileged: Record also what only the simulator knows.
-        wording: The task in words, in as many ways as wanted; the world's by default.
-    """
-
-    world: World
-    source: Sequence[Source] | Policy
-    space: Space
-    episodes: int
-    seed: int = 0
-    mistakes: float = 0.1
-    knows: Knows = "sensors"
-    privileged: bool = False
-    wording: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.episodes < 1:
-            raise TrueupError(
-                f"{self.episodes} episodes cannot be generated.", fix="Ask for at least 1."
-            )
-        if not 0.0 <= self.mistakes <= 1.0:
-            raise TrueupError(
-                f"The share of attempts with a mistake is {self.mistakes}.",
-                fix="Give a number from 0 to 1.",
-            )
-        if not all(text.strip() for text in self.wording):
-            raise TrueupError(
-                "One of the ways to say the task is empty.", fix="Say it in words, or leave it out."
-            )
-        if not isinstance(self.source, Policy):
-            check_world(self.world)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Of the sources."""
-        source = self.source
-        return (source.name,) if isinstance(source, Policy) else tuple(s.name for s in source)
-
-    def cast(self, worlds: CpuWorlds) -> Driver:
-        """Who performs."""
-        if isinstance(self.source, Policy):
-            return Piloted(worlds, self.source)
-        return Expert(worlds, self.source, knows=self.knows, mistakes=self.mistakes)
-
-    def asked(self) -> dict[str, Any]:
-        """Everything that decides what episode i is, as JSON."""
-        return {
-            "world": self.world.name,
-            "sources": self._sources(),
-            "seed": self.seed,
-            "mistakes": self.mistakes,
-            "knows": self.knows,
-            "privileged": self.privileged,
-            "wording": list(self.wording),
-            "space": self.space.to_json(),
-            "versions": versions(),
-        }
-
-    def _sources(self) -> dict[str, float | None]:
-        """By name, and how often each worked when it was tried."""
-        if isinstance(self.source, Policy):
-            return {self.source.name: None}
-        return {source.name: source.works for source in self.source}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,7 +197,7 @@ def _episode(order: Order, attempt: Attempt, task: str) -> Episode:
         "seed": attempt.seed,
         "point": dict(attempt.point),
     }
-    if taped.wrong is not None:
+    if taped.wrong:
         origin["mistake_frames"] = list(taped.wrong)
     said = (PARTICIPANT, "recovery")
     return Episode(

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trueup.episodes import Dataset, Episode, JointUnits, Outcome
+from trueup.episodes import Dataset, JointUnits, Outcome
 from trueup.episodes.consent import Covered, people_in
 from trueup.episodes.episode import COMMAND, JOINTS
-from trueup.episodes.storage.features import UNSTATED
-from trueup.episodes.units import converted
+from trueup.episodes.matching import check_robot, in_radians
 from trueup.errors import TrueupError
 from trueup.generate.motion.cutting import cut
 from trueup.generate.motion.legs import Source
@@ -56,7 +55,7 @@ def recorded(
         allowed: What consent covers, where people are in it; the rest is passed over unread.
     """
     dataset, things = Dataset.open(folder), Things.of(world)
-    _check_robot(dataset, world)
+    check_robot(dataset, world.commands, (COMMAND, JOINTS), of=f"the world {world.name!r}")
     wanted = range(len(dataset)) if episodes is None else episodes
     sources: list[Source] = []
     passed_over: Counter[str] = Counter()
@@ -91,46 +90,8 @@ def _source(
     infer: bool,
 ) -> Source:
     name = f"episode {i} of {dataset.folder}"
-    episode = _in_radians(dataset[i], name, read_as, world)
+    episode = in_radians(dataset[i], name, read_as)
     return cut(track(episode, world, things), world, things, name=name, infer=infer)
-
-
-def _in_radians(episode: Episode, name: str, read_as: JointUnits | None, world: World) -> Episode:
-    units = {episode[signal].unit for signal in (COMMAND, JOINTS)}
-    if len(units) > 1:
-        raise TrueupError(
-            f"{name} mixes units: its commands are in {episode[COMMAND].unit}, its joints in "
-            f"{episode[JOINTS].unit}.",
-            fix="Write both in one unit: `trueup episodes convert --units rad`.",
-        )
-    if units == {UNSTATED} and read_as is None:
-        raise TrueupError(
-            f"{name} does not say in which unit its joints are.",
-            fix="Say it: --read-as degrees, normalized or rad.",
-        )
-    return converted(episode, JointUnits.RAD, read_as=read_as)
-
-
-def _check_robot(dataset: Dataset, world: World) -> None:
-    if not len(dataset):
-        raise TrueupError(
-            f"{dataset.folder} has no episodes.", fix="Record some, or give another dataset."
-        )
-    signals = {signal.name: signal for signal in dataset.info.features.signals}
-    for name in (COMMAND, JOINTS):
-        if name not in signals:
-            raise TrueupError(
-                f"{dataset.folder} has no signal {name!r}, which every demonstration needs; it has "
-                f"{', '.join(signals) or 'none'}.",
-                fix="Give a dataset in which commands and joint positions were recorded.",
-            )
-        joints = tuple(n.removesuffix(".pos") for n in signals[name].names)
-        if joints != world.commands:
-            raise TrueupError(
-                f"{dataset.folder} is of another robot: its {name} has {', '.join(joints)}, the "
-                f"world {world.name!r} has {', '.join(world.commands)}.",
-                fix="Give episodes of the same robot, with its joints in the same order.",
-            )
 
 
 def _none(dataset: Dataset, passed_over: Counter[str]) -> TrueupError:

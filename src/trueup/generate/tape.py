@@ -21,12 +21,12 @@ class Taped:
     Attributes:
         time_s: (k,) when each reading was taken, and the command sent that answers it.
         signals: By name, all on one clock.
-        wrong: Control steps from and to which the commands were a mistake; none where none were.
+        wrong: Control steps from and to which the commands were a mistake, as pairs in one row.
     """
 
     time_s: np.ndarray
     signals: dict[str, Channel]
-    wrong: tuple[int, int] | None
+    wrong: tuple[int, ...]
 
     def __len__(self) -> int:
         return len(self.time_s)
@@ -84,7 +84,7 @@ class Tape:
 
     def taken(self, row: int, steps: int) -> Taped:
         """The first steps of one world."""
-        wrong = np.flatnonzero(self._wrong[row, :steps])
+        wrong = np.diff(self._wrong[row, :steps], prepend=False, append=False)
         time_s = self._time_s[row, :steps].copy()
         return Taped(
             time_s=time_s,
@@ -97,5 +97,5 @@ class Tape:
                 )
                 for name, kept in self._signals.items()
             },
-            wrong=(int(wrong[0]), int(wrong[-1]) + 1) if len(wrong) else None,
+            wrong=tuple(np.flatnonzero(wrong).tolist()),
         )

@@ -21,7 +21,9 @@ from tests.train.imitation.reaches import (
 from trueup.errors import TrueupError
 from trueup.evaluate import evaluate, piloted, trials
 from trueup.policies import Policy
+from trueup.randomize import FromPrior
 from trueup.space import Space
+from trueup.train import Run, Settings
 from trueup.train.imitation import Portion, clone, one_step
 
 
@@ -129,6 +131,15 @@ def test_its_first_answers_make_a_policy_of_one_step():
     x = np.random.default_rng(0).normal(size=(5, policy.contract.inputs)).astype(np.float32)
     np.testing.assert_array_equal(single.network(x), policy.network(x)[:, :6])
     assert one_step(single) is single
+
+
+def test_reward_goes_on_from_one_step_alone(tmp_path):
+    policy, plan = cloned().policy, FromPrior(Space(()))
+    small = Settings(worlds=4, steps=1, check_episodes=4, confirm_episodes=4)
+    run = Run(folder=tmp_path, world=world(), plan=plan, settings=small, start=policy)
+    with pytest.raises(TrueupError, match="answers for 6 steps at once") as refused:
+        run.run()
+    assert "one_step" in str(refused.value.fix)
 
 
 def test_no_dataset_is_refused(tmp_path):

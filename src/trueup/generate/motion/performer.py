@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import mujoco
 import numpy as np
 
 from trueup.generate.motion.frames import azimuth, eased, face_yaw, nearest_quarter, turned, unit
 from trueup.generate.motion.hand import Hand, Pose
 from trueup.generate.motion.legs import Frame, Library
 from trueup.generate.motion.senses import Sensed
+from trueup.generate.motion.servos import Servos
 from trueup.worlds import World
 
 _LEAD_S = 0.12  # the servos of an SO-101 follow about this much later
@@ -107,7 +107,7 @@ class Performer:
         self.plans = Plans.none(n, most)
         self._period_s = world.control_period_s
         self._lead = _LEAD_S / self._period_s
-        self._servos = _Servos(world.model, self._period_s)
+        self._servos = Servos(world.model, self._period_s)
         self._names = np.array([leg.name for leg in library.legs])
         self._arriving = np.isin(self._names, _ARRIVING)
         self._gripping = np.isin(self._names, _GRIPPING)
@@ -164,7 +164,9 @@ class Performer:
         closing = self._names[legs] == "grasp"
         self.far = np.where(closing & (self._step < 1.0), left, self.far)
         gripper = self.library.gripper(legs, self._step)
-        self._told = self._servos.told(self._told, self._q, gripper, sensed.joints, self.hand.arm)
+        wanted_q = np.broadcast_to(gripper[:, None], self._q.shape).copy()
+        wanted_q[:, self.hand.arm] = self._q[:, self.hand.arm]
+        self._told = self._servos.told(self._told, wanted_q, sensed.joints)
         self._step += self._pace(legs)
         self._left -= 1.0
         return self._told.copy()
@@ -280,37 +282,3 @@ def _after(plans: Plans, length: np.ndarray) -> np.ndarray:
         goes_on = ~(plans.retry == at).any(axis=1)
         after[:, at - 1] = np.where(goes_on, steps[:, at] + after[:, at], 0.0)
     return after
-
-
-class _Servos:
-    """What servos can be told: within limits, no faster than they turn or further than they pull.
-
-    Further ahead of its joint than torque limit over stiffness, a target adds no force.
-    """
-
-    def __init__(self, model: mujoco.MjModel, period_s: float) -> None:
-        kp = np.abs(model.actuator_gainprm[:, 0])
-        force = np.abs(model.actuator_forcerange).min(axis=1)
-        known = (kp > 0) & (force > 0)
-        self._lead = np.where(known, force / np.where(kp > 0, kp, 1.0), np.inf)
-        damping = model.dof_damping[model.jnt_dofadr[model.actuator_trnid[:, 0]]]
-        rate = force / np.where(damping > 0, damping, 1.0)
-        self._step = np.where(known & (damping > 0), rate * period_s, np.inf)
-        limited = model.actuator_ctrllimited.astype(bool)
-        low, high = model.actuator_ctrlrange.T
-        self._low, self._high = np.where(limited, low, -np.inf), np.where(limited, high, np.inf)
-
-    def told(
-        self,
-        last: np.ndarray,
-        q: np.ndarray,
-        gripper: np.ndarray,
-        joints: np.ndarray,
-        arm: list[int],
-    ) -> np.ndarray:
-        """(n, nu) the next commands, as a stored single-precision number has them."""
-        wanted = np.broadcast_to(gripper[:, None], q.shape).copy()
-        wanted[:, arm] = q[:, arm]
-        wanted = np.clip(wanted, joints - self._lead, joints + self._lead)
-        wanted = np.clip(wanted, last - self._step, last + self._step)
-        return np.clip(wanted, self._low, self._high).astype(np.float32).astype(float)

@@ -26,6 +26,7 @@ class Mistake(IntEnum):
     HAND_NUDGED = 2
     MISSED = 3
     SLIPPED = 4
+    STRAYED = 5
 
     @property
     def words(self) -> str:
@@ -33,12 +34,14 @@ class Mistake(IntEnum):
         return _WORDS[self]
 
 
+_PLANNED = (Mistake.OBJECT_NUDGED, Mistake.HAND_NUDGED, Mistake.MISSED, Mistake.SLIPPED)
 _WORDS = {
     Mistake.NONE: "none",
     Mistake.OBJECT_NUDGED: "object nudged",
     Mistake.HAND_NUDGED: "hand nudged",
     Mistake.MISSED: "missed grasp",
     Mistake.SLIPPED: "slip",
+    Mistake.STRAYED: "strayed",
 }
 
 
@@ -70,7 +73,7 @@ class Repertoire:
         self._parts = [_part(source, legs, period_s) for source in sources]
         self.library = Library(legs)
         grasping = all(source.grasp.name == "grasp" for source in sources)
-        self.mistakes = tuple(Mistake)[1:] if grasping else (Mistake.HAND_NUDGED,)
+        self.mistakes = _PLANNED if grasping else (Mistake.HAND_NUDGED,)
         longest = max(max(len(p.main), len(p.again)) for p in self._parts)
         self.most = 5 + (2 + TRIES) * longest
         self._reach = np.array([source.reach for source in sources])

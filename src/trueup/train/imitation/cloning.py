@@ -11,6 +11,7 @@ import torch
 from trueup.errors import TrueupError
 from trueup.policies import Contract, Policy
 from trueup.train.imitation.demonstrations import Shown, offered, shown
+from trueup.train.imitation.pictures import Encoder
 from trueup.train.imitation.result import Cloned, Progress
 from trueup.train.imitation.settings import Cloning, Portion
 from trueup.train.imitation.terms import terms
@@ -28,6 +29,7 @@ def clone(
     start: Policy | None = None,
     resume: bool = False,
     threads: int = 0,
+    encoders: Sequence[Encoder] = (),
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Cloned:
     """Learn a policy from demonstrations, and keep it in `folder/policy`.
@@ -42,10 +44,12 @@ def clone(
         start: A policy to begin from; it keeps its shape, its normalizer and what it observes.
         resume: Go on with what is in the folder.
         threads: CPU threads of the physics; 0 takes all. Learning takes one.
+        encoders: What makes numbers of the datasets' pictures, for the policy to read beside the
+            rest. It then needs them wherever it plays: `seeing`.
         on_progress: Called after each look at the held-out episodes.
     """
     settings = shaped(settings or Cloning(), start)
-    contract, found = prepared(world, portions, settings, start)
+    contract, found = prepared(world, portions, settings, start, encoders)
     return learned(
         world,
         found,
@@ -55,19 +59,24 @@ def clone(
         start=start,
         resume=resume,
         threads=threads,
+        encoders=encoders,
         on_progress=on_progress,
     )
 
 
 def prepared(
-    world: World, portions: Sequence[Portion], settings: Cloning, start: Policy | None
+    world: World,
+    portions: Sequence[Portion],
+    settings: Cloning,
+    start: Policy | None,
+    encoders: Sequence[Encoder] = (),
 ) -> tuple[Contract, list[Shown]]:
     """The contract of a policy from these portions, and their demonstrations, read once."""
     if not portions:
         raise TrueupError("There are no demonstrations.", fix="Give at least one dataset.")
-    contract = terms(world, portions, offered(portions, world), settings, start)
+    contract = terms(world, portions, offered(portions, world, encoders), settings, start)
     features = contract.interface.observations
-    return contract, [shown(portion, world, features) for portion in portions]
+    return contract, [shown(portion, world, features, encoders) for portion in portions]
 
 
 def learned(
@@ -80,10 +89,11 @@ def learned(
     start: Policy | None = None,
     resume: bool = False,
     threads: int = 0,
+    encoders: Sequence[Encoder] = (),
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Cloned:
     """As `clone`, from demonstrations that were read."""
-    work = Work(world, found, contract, settings, folder, start)
+    work = Work(world, found, contract, settings, folder, start, encoders)
     with torch.random.fork_rng(devices=[]), one_thread():
         why = work.run(resume, on_progress)
     return work.ended(why, threads)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from trueup.episodes import Channel, Dataset, Episode, JointUnits, Outcome
-from trueup.episodes.episode import COMMAND, JOINTS
-from trueup.episodes.storage.features import UNSTATED
-from trueup.episodes.units import converted
+from trueup.episodes import Channel, Dataset, Episode, Outcome
+from trueup.episodes.episode import COMMAND
+from trueup.episodes.matching import check_robot, in_radians
 from trueup.errors import TrueupError
 from trueup.policies import Feature
+from trueup.train.imitation.pictures import Encoder, encoded, features_of
 from trueup.train.imitation.settings import Portion
 from trueup.worlds import World, interface_of
 
@@ -79,34 +79,40 @@ class Shown:
         return tuple(stretch for stretch in self.stretches if stretch.episode in wanted)
 
 
-def offered(portions: Sequence[Portion], world: World) -> tuple[Feature, ...]:
-    """The observations of a world that every portion recorded, in the world's order.
+def offered(
+    portions: Sequence[Portion], world: World, encoders: Sequence[Encoder] = ()
+) -> tuple[Feature, ...]:
+    """The observations of a world that every portion recorded, in its order; then the encoders'.
 
     A dataset of somebody else has joints and pictures, and seldom anything else; a policy then
     learns from its joints alone.
     """
     datasets = [opened(portion, world) for portion in portions]
     have = [{signal.name for signal in dataset.info.features.signals} for dataset in datasets]
-    return tuple(
+    read = tuple(
         feature
         for feature in interface_of(world).observations
         if all(feature.name in names for names in have)
     )
+    return (*read, *features_of(encoders))
 
 
 def opened(portion: Portion, world: World) -> Dataset:
     """A portion's dataset, if it is of the world's robot, at the world's rate."""
     dataset = Dataset.open(portion.dataset)
-    if not len(dataset):
-        raise TrueupError(
-            f"{dataset.folder} has no episodes.", fix="Record some, or give another dataset."
-        )
-    _check_robot(dataset, world)
+    measured = interface_of(world).measured
+    needed = (COMMAND, *([measured] if measured else []))
+    check_robot(dataset, world.commands, needed, of=f"the world {world.name!r}")
     _check_rate(1.0 / dataset.info.fps, str(dataset.folder), world)
     return dataset
 
 
-def shown(portion: Portion, world: World, features: Sequence[Feature]) -> Shown:
+def shown(
+    portion: Portion,
+    world: World,
+    features: Sequence[Feature],
+    encoders: Sequence[Encoder] = (),
+) -> Shown:
     """The demonstrations of a portion, as a policy that reads these features would see them."""
     dataset = opened(portion, world)
     asked = range(len(dataset)) if portion.episodes is None else portion.episodes
@@ -120,7 +126,7 @@ def shown(portion: Portion, world: World, features: Sequence[Feature]) -> Shown:
         if portion.episodes is None and outcomes[i] not in (None, Outcome.SUCCESS):
             passed_over[FAILED] += 1
             continue
-        found, why = _read(dataset, int(i), portion, world, features)
+        found, why = _read(dataset, int(i), portion, world, features, encoders)
         stretches += found
         passed_over.update([why] if why else [])
     if not stretches:
@@ -131,18 +137,23 @@ def shown(portion: Portion, world: World, features: Sequence[Feature]) -> Shown:
 
 
 def _read(
-    dataset: Dataset, i: int, portion: Portion, world: World, features: Sequence[Feature]
+    dataset: Dataset,
+    i: int,
+    portion: Portion,
+    world: World,
+    features: Sequence[Feature],
+    encoders: Sequence[Encoder],
 ) -> tuple[list[Demonstration], str]:
     name = f"Episode {i} of {dataset.folder}"
-    episode = _in_radians(dataset[i], name, portion.read_as)
+    episode = encoded(in_radians(dataset[i], name, portion.read_as), encoders, name)
     _check_rate(episode.period_s, name, world)
     command = episode[COMMAND]
     seen = np.concatenate([_at(command, episode, f, name) for f in features], axis=1)
     joints = _joints(episode, command, interface_of(world).measured)
     right = np.ones(len(command), bool)
-    mistake = episode.origin.get("mistake_frames")
-    if mistake:
-        right[mistake[0] : mistake[1]] = False
+    mistakes = episode.origin.get("mistake_frames") or []
+    for first, after in zip(mistakes[::2], mistakes[1::2], strict=False):
+        right[first:after] = False
     told = np.asarray(command.values, np.float32)
     if not all(np.isfinite(values).all() for values in (seen, told, joints)):
         return [], NOT_FINITE
@@ -191,46 +202,6 @@ def _joints(episode: Episode, command: Channel, measured: str | None) -> np.ndar
 def _latest(channel: Channel, time_s: np.ndarray) -> np.ndarray:
     rows = np.searchsorted(channel.time_s, time_s + 1e-9, side="right") - 1
     return np.asarray(channel.values, np.float32)[np.maximum(rows, 0)]
-
-
-def _in_radians(episode: Episode, name: str, read_as: JointUnits | None) -> Episode:
-    if JOINTS not in episode.signals:
-        return episode  # a body with other names for its joints; it has one unit, the world's
-    units = {signal: episode[signal].unit for signal in (COMMAND, JOINTS)}
-    if len(set(units.values())) > 1:
-        raise TrueupError(
-            f"{name} mixes units: its commands are in {units[COMMAND]}, its joints in "
-            f"{units[JOINTS]}.",
-            fix="Write both in one unit: `trueup episodes convert --units rad`.",
-        )
-    if units[JOINTS] == UNSTATED and read_as is None:
-        raise TrueupError(
-            f"{name} does not say in which unit its joints are.",
-            fix="Say it: --read-as degrees, normalized or rad.",
-        )
-    try:
-        return converted(episode, JointUnits.RAD, read_as=read_as)
-    except TrueupError as error:
-        raise TrueupError(f"{name}: {error.what}", fix=error.fix) from error
-
-
-def _check_robot(dataset: Dataset, world: World) -> None:
-    signals = {signal.name: signal for signal in dataset.info.features.signals}
-    measured = interface_of(world).measured
-    for name in (COMMAND, *([measured] if measured else [])):
-        if name not in signals:
-            raise TrueupError(
-                f"{dataset.folder} has no signal {name!r}, which every demonstration needs; it has "
-                f"{', '.join(signals) or 'none'}.",
-                fix="Give a dataset in which commands and joint positions were recorded.",
-            )
-        joints = tuple(column.removesuffix(".pos") for column in signals[name].names)
-        if name in (COMMAND, JOINTS) and joints != world.commands:
-            raise TrueupError(
-                f"{dataset.folder} is of another robot: its {name} has {', '.join(joints)}, the "
-                f"world {world.name!r} has {', '.join(world.commands)}.",
-                fix="Give demonstrations of the same robot, with its joints in the same order.",
-            )
 
 
 def _check_rate(period_s: float, name: str, world: World) -> None:

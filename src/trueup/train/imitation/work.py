@@ -18,6 +18,7 @@ from trueup.train.imitation.checkpoint import Checkpoint
 from trueup.train.imitation.demonstrations import Shown
 from trueup.train.imitation.learner import Learner
 from trueup.train.imitation.lessons import Lessons
+from trueup.train.imitation.pictures import Encoder, seeing
 from trueup.train.imitation.result import Cloned, Progress
 from trueup.train.imitation.settings import Cloning
 from trueup.train.imitation.terms import held_out
@@ -44,6 +45,7 @@ class Work:
         settings: How to learn.
         folder: The run folder.
         start: A policy to begin from.
+        encoders: What makes numbers of pictures where it is played.
     """
 
     def __init__(
@@ -54,9 +56,11 @@ class Work:
         settings: Cloning,
         folder: Path,
         start: Policy | None,
+        encoders: Sequence[Encoder] = (),
     ) -> None:
         self.world, self.shown, self.contract = world, found, contract
         self.settings, self.folder, self.start = settings, folder, start
+        self.encoders = encoders
         self.portions = [one.portion for one in found]
         self.taught, self.judges = _divided(self.shown, settings, self.contract)
         self.wall_s, self.waited = 0.0, 0
@@ -122,8 +126,11 @@ class Work:
             return {}
         spaces = {"nominal": Space(())}
         spaces |= {"randomized": self.contract.space} if len(self.contract.space) else {}
+        begin = seeing(policy, self.encoders) if self.encoders else None
         return {
-            name: success_of(policy, self.world, space, n, [seed, 0, i + 1], threads=threads)
+            name: success_of(
+                policy, self.world, space, n, [seed, 0, i + 1], threads=threads, begin=begin
+            )
             for i, (name, space) in enumerate(spaces.items())
         }
 
@@ -180,7 +187,9 @@ class Work:
     def _identity(self) -> dict[str, Any]:
         settings = self.settings.to_json()
         del settings["confirm_episodes"], settings["patience"]
+        names = [encoder.name for encoder in self.encoders]
         return {
+            **({"encoders": names} if names else {}),
             "world": self.world.name,
             "start": None if self.start is None else parent_of(self.start)["sha256"],
             "portions": [portion.to_json() for portion in self.portions],
