@@ -150,26 +150,37 @@ def _kept(found: list[dict[str, Any]]) -> Measure:
 
 
 def _forecasts(found: list[dict[str, Any]]) -> list[Measure]:
+    """Of the gain, and of success itself: a gain is measured against a training with luck, too."""
     measures = []
     for known, count in (((0, 3), 10), ((0, 3, 10), 20)):
-        off, inside = zip(*(_forecast(one, known, count) for one in found), strict=True)
-        measures.append(
+        gains, shares, inside = zip(*(_forecast(one, known, count) for one in found), strict=True)
+        step = f"from {known[-1]} to {count} demonstrations from the robot, mean error"
+        note = f"from {len(known)} trainings with {_TRIALS} trials each"
+        covered = f"{100 * np.mean(inside):.0f} % inside the 90 % interval"
+        measures += [
             Measure(
-                what=f"forecast of the gain from {known[-1]} to {count} demonstrations from the "
-                "robot, mean error",
-                value=float(np.mean(off)),
+                what=f"forecast of the gain {step}",
+                value=float(np.mean(gains)),
                 unit="points",
                 target=Target(side="≤", value=5.0),
-                note=f"from {len(known)} trainings with {_TRIALS} trials each; "
-                f"{100 * np.mean(inside):.0f} % inside the 90 % interval",
-                details={"errors": list(off)},
-            )
-        )
+                note=note,
+                details={"errors": list(gains)},
+            ),
+            Measure(
+                what=f"forecast of success {step}",
+                value=float(np.mean(shares)),
+                unit="points",
+                note=f"{note}; {covered}",
+                details={"errors": list(shares)},
+            ),
+        ]
     return measures
 
 
-def _forecast(result: dict[str, Any], known: tuple[int, ...], count: int) -> tuple[float, bool]:
-    """Points between the forecast of the gain and what was measured."""
+def _forecast(
+    result: dict[str, Any], known: tuple[int, ...], count: int
+) -> tuple[float, float, bool]:
+    """Points between forecast and measurement: of the gain, of success; whether that is inside."""
     runs = [
         Run(real=n, synthetic=DEMONSTRATIONS, good=result["good"][str(n)], trials=_TRIALS)
         for n in known
@@ -177,7 +188,8 @@ def _forecast(result: dict[str, Any], known: tuple[int, ...], count: int) -> tup
     advice = advised(runs, more=count - known[-1])
     then = result["good"][str(count)] / _TRIALS
     gain = then - result["good"][str(known[-1])] / _TRIALS
-    return 100 * abs(advice.gain.middle - gain), advice.then.low <= then <= advice.then.high
+    inside = advice.then.low <= then <= advice.then.high
+    return 100 * abs(advice.gain.middle - gain), 100 * abs(advice.then.middle - then), inside
 
 
 def _read(path: Path) -> Any:

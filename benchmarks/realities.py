@@ -18,7 +18,7 @@ from trueup.evaluate import evaluate, piloted
 from trueup.hardware.reality import Reality, reality_from
 from trueup.hardware.rehearsal.cells import MujocoCells
 from trueup.policies import Policy
-from trueup.space import Points, Space
+from trueup.space import Parameter, Points, Space
 from trueup.streams import seeds_from
 from trueup.worlds import World
 
@@ -79,10 +79,7 @@ def bent(
     space = space or world.catalogue.select(*(f"{gap}/*" for gap in gaps))
     begin = piloted(policy)
     for _ in range(tries):
-        drawn = bends(space, 1, generator)
-        u = drawn.joined([int(np.flatnonzero(drawn.gap == GAPS.index(gap))[0]) for gap in gaps])
-        point = dict(space.decode(u[None])[0])
-        off = {name: v for name, v in point.items() if v != space[name].nominal}
+        off = bend(world, gaps, generator, space)
         quick = _won(world, begin, [off], seeds_from(generator, 40))
         if quick.mean() > 1.0 - least + 0.05:
             continue
@@ -92,7 +89,7 @@ def bent(
         if lost < least or min(shares.values()) < (0.0 if len(gaps) == 1 else 0.25 * lost):
             continue
         return Drawn(
-            file=_file(world, off, []),
+            file=file_of(world, off, []),
             gaps=tuple(gaps),
             simulated=simulated,
             measured=measured,
@@ -100,6 +97,28 @@ def bent(
             alone=alone,
         )
     return None
+
+
+def bend(
+    world: World, gaps: Sequence[str], generator: np.random.Generator, space: Space | None = None
+) -> dict[str, float]:
+    """Values that are off in these gaps, whatever they cost."""
+    space = space or world.catalogue.select(*(f"{gap}/*" for gap in gaps))
+    drawn = bends(space, 1, generator)
+    u = drawn.joined([int(np.flatnonzero(drawn.gap == GAPS.index(gap))[0]) for gap in gaps])
+    point = dict(space.decode(u[None])[0])
+    return {name: v for name, v in point.items() if v != space[name].nominal}
+
+
+def weakened(space: Space, values: Mapping[str, float], strength: float) -> dict[str, float]:
+    """The same values, so much of the way from nominal; in logarithms where the scale is."""
+
+    def between(p: Parameter, value: float) -> float:
+        if p.scale == "log" and p.nominal > 0:
+            return float(p.nominal * (value / p.nominal) ** strength)
+        return float(p.nominal + strength * (value - p.nominal))
+
+    return {name: between(space[name], value) for name, value in values.items()}
 
 
 def strange(
@@ -114,7 +133,7 @@ def strange(
 ) -> Drawn | None:
     """A reality whose cause lies outside the space and costs enough."""
     for _ in range(tries):
-        file = _file(world, {}, [effect_of(kind, generator)])
+        file = file_of(world, {}, [effect_of(kind, generator)])
         seeds = seeds_from(generator, 60)
         won = tried(world, policy, reality_from(file), seeds).success.mean()
         if simulated - won >= least:
@@ -182,7 +201,7 @@ def _shapley(
     return {gap: float(s) for gap, s in shares.items()}, alone, float(none), float(both)
 
 
-def _file(world: World, values: Mapping[str, float], beyond: list[dict[str, Any]]) -> dict:
+def file_of(world: World, values: Mapping[str, float], beyond: list[dict[str, Any]]) -> dict:
     return {
         "trueup_reality": 1,
         "story": "Drawn at random.",

@@ -34,6 +34,7 @@ ROWS = {
     "generate": "benchmarks.generate_demonstrations",
     "generate-large": "benchmarks.generate_large",
     "clone": "benchmarks.clone",
+    "clone-heads": "benchmarks.clone_heads",
     "cotrain": "benchmarks.cotrain",
     "training": "benchmarks.training",
     "curriculum": "benchmarks.curriculum",
@@ -49,6 +50,7 @@ ROWS = {
     "identify-starts": "benchmarks.identify_starts",
     "predict-success": "benchmarks.predict_success",
     "diagnose": "benchmarks.diagnose_gaps",
+    "diagnose-recorded": "benchmarks.diagnose_recorded",
     "loop": "benchmarks.loop_closed",
     "loop-kills": "benchmarks.loop_kills",
     "report-page": "benchmarks.report_page",
@@ -69,6 +71,7 @@ LONG = frozenset(
         "identify-contact",
         "predict-success",
         "diagnose",
+        "diagnose-recorded",
         "loop",
         "loop-kills",
     }

@@ -2,7 +2,8 @@
 
 A real training, update after update. Every moment counts towards one of the calls below, the
 innermost, or else to the rest of the loop, so the shares add up to all of the time. Looks at the
-success and checkpoints come between updates, and are not part of it.
+success and checkpoints come between updates, and are not part of it. The critic learns on a thread
+of its own while others go on, so that only waiting for it is counted.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """PPO with learning included: ours against rsl_rl on a Gymnasium vector of the peer's lift task.
 
-Both sides learn: the same PPO with the same settings, the same widths of the same two networks, as
-many control steps in an update. A turn is one update of each. Ours draws a new point at each reset
-and shows its critic the truth; the peer randomizes where things start, and its critic sees what its
-actor sees, so that its networks have fewer inputs. torch has one thread on both sides: networks of
-this size are slower with two.
+Both sides learn: the same algorithm with the same settings, the same widths of the same two
+networks, as many control steps in an update. A turn is one update of each. Ours is what
+`trueup train` does, where the critic learns while the worlds are played on; the peer's is rsl_rl's
+own. Ours draws a new point at each reset and shows its critic the truth; the peer randomizes where
+things start, and its critic sees what its actor sees, so that its networks have fewer inputs. An
+operation of torch has one thread on both sides: with networks of this size, two are slower.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import gymnasium
 import numpy as np
 import so101_nexus_mujoco  # noqa: F401  (registers its environments)
 import torch
+from rsl_rl.algorithms import PPO
 from rsl_rl.env import VecEnv
 from tensordict import TensorDict
 
@@ -26,7 +28,7 @@ from trueup import worlds
 from trueup.randomize import FromPrior
 from trueup.train import Settings, Trainer
 from trueup.train.environment import ACTOR, CRITIC
-from trueup.train.learner import make_ppo
+from trueup.train.learner import construct
 
 _PEER_ENVIRONMENTS = 32  # quicker than 8 or 16; each holds 60 MB of meshes
 _TURNS = 10
@@ -83,7 +85,7 @@ class _Peer:
         self.horizon = settings.update // _PEER_ENVIRONMENTS
         self.environment = _PeerEnvironment(_PEER_ENVIRONMENTS)
         settings = replace(settings, worlds=_PEER_ENVIRONMENTS, horizon=self.horizon)
-        self._ppo = make_ppo(self.environment, settings)  # type: ignore[arg-type]
+        self._ppo = construct(PPO, self.environment, settings)
 
     def learn(self) -> None:
         """One update."""

@@ -1,0 +1,192 @@
+"""Realities bent in one gap, diagnosed from what the loop records and identifies itself.
+
+The row `diagnose` takes identification as if it were without error. Here nothing is given: a
+rehearsal robot hides its truth in a process of its own, the policy is tried on it, the plan says
+what to record, the recordings are identified, and trials and estimates are diagnosed together.
+Truth is what the hidden values cost. Realities are those of the row `diagnose`, in the same folder;
+what is done is kept, and `--seeds` takes only some numbers of each gap. All of it is sim-to-sim.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from benchmarks.diagnose_gaps import WORLD, jobs_of, joined, played
+from benchmarks.learning import source_mark
+from benchmarks.measure import Effort, Measure, Target
+from trueup.diagnose import UNEXPLAINED, Bank, GapReport
+from trueup.diagnose.planted import GAPS
+from trueup.errors import TrueupError
+from trueup.files import whole
+from trueup.loop import Job, Settings
+from trueup.loop.stages import identifying, reading, recording, training, trying
+from trueup.policies import Policy
+from trueup.worlds import get
+
+_EACH = 15
+_SLACK = 0.5  # points by which an interval may miss: what rounding does
+
+Row = dict[str, Any]
+
+
+def measure(effort: Effort) -> list[Measure]:
+    out = effort.out / "diagnose"
+    first = _job(out / "recorded" / "start", "", effort)
+    training.start(first)
+    bank = _bank(first, out)
+    world, policy = get(WORLD), first.policy("train/policy")
+    rows = []
+    for gap, number in _wanted(effort):
+        truth = played(world, policy, bank.nominal, (gap, number), effort.out)
+        if truth is not None:
+            rows.append(_row(f"{gap}-{number:03d}", truth, policy, effort))
+    return _lines(rows)
+
+
+def _wanted(effort: Effort) -> list[tuple[str, int]]:
+    """Gaps and numbers of realities: any first part is a fair sample."""
+    each = 2 if effort.quick else _EACH
+    some = set(effort.seeds or range(each))
+    return [(gap, number) for gap, number in jobs_of(max(some) + 1, 0, 0) if number in some]
+
+
+def _job(folder: Path, robot: str, effort: Effort) -> Job:
+    policy = "" if effort.policy == "script" else effort.policy
+    settings = Settings(world=WORLD, policy=policy)
+    settings = replace(settings, robot=robot or settings.robot)
+    cache = effort.out / "diagnose" / "recorded" / "policies"
+    return Job(folder=folder, settings=settings, cache=cache)
+
+
+def _bank(job: Job, out: Path) -> Bank:
+    """The bank of the row `diagnose` where there is one; else as the loop makes it."""
+    files = sorted(out.glob("bank*.npz"))
+    if not files:
+        reading.bank(job)
+        return Bank.load(job.path(reading.BANK))
+    bank = joined([Bank.load(file) for file in files])
+    mark = reading.mark_of(job.policy("train/policy"))
+    if bank.policy not in ("", mark):  # that row does not mark its own
+        raise TrueupError(
+            f"{files[0]} is the bank of another policy.", fix="Name its policy with --policy."
+        )
+    job.path(reading.BANK).parent.mkdir(parents=True, exist_ok=True)
+    bank = replace(bank, policy=mark)
+    bank.save(job.path(reading.BANK))
+    return bank
+
+
+def _row(name: str, truth: Row, policy: Policy, effort: Effort) -> Row:
+    """One reality through the stages of the loop up to the diagnosis; read where it was done."""
+    folder = effort.out / "diagnose" / "recorded" / name
+    kept = folder / "row.json"
+    if not kept.exists():
+        file = folder / "reality.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(truth["file"]) + "\n", encoding="utf-8")
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        found = _diagnosed(_job(folder, f"rehearsal:{file}@{WORLD}", effort), effort)
+        found |= {"name": name, "source": source_mark(), "gap": truth["gaps"][0]}
+        found["true"] = 100 * truth["shares"][found["gap"]]
+        with whole(kept) as partial:
+            partial.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        print(f"{name}: {found['told']}", file=sys.stderr, flush=True)
+    return json.loads(kept.read_text(encoding="utf-8"))
+
+
+def _diagnosed(job: Job, effort: Effort) -> Row:
+    """What trials alone say, what recordings add to it, and the seconds of each stage."""
+    start = effort.out / "diagnose" / "recorded" / "start"
+    for folder in ("train", Path(reading.BANK).parent):
+        shutil.copytree(start / folder, job.path(str(folder)), dirs_exist_ok=True)
+    began, seconds, told = perf_counter(), {}, {}
+    for name, stage in _STAGES.items():
+        told[name] = stage(job)
+        seconds[name], began = perf_counter() - began, perf_counter()
+    reports = {
+        words: GapReport.load(job.path(f"{words}/gaps.json")).to_json()
+        for words in ("look", "diagnose")
+    }
+    return {"told": told, "seconds": seconds, "reports": reports}
+
+
+def _tried(job: Job) -> str:
+    return trying.told(trying.tried(job, "train/policy", "before", check=False))
+
+
+_STAGES = {
+    "before": _tried,
+    "look": reading.look,
+    "plan": recording.plan,
+    "record": recording.record,
+    "identify": identifying.identified,
+    "diagnose": reading.diagnosed,
+}
+
+
+# Judging ------------------------------------------------------------------------------------------
+
+
+def _lines(rows: Sequence[Row]) -> list[Measure]:
+    found = [
+        line
+        for depth, words, first in (
+            ("look", "from trials alone", 80.0),
+            ("diagnose", "with what was recorded and identified", 95.0),
+        )
+        for line in _depth(rows, depth, words, first)
+    ]
+    every = [row["seconds"]["diagnose"] for row in rows]
+    minutes = [sum(row["seconds"].values()) for row in rows]
+    return [
+        *found,
+        Measure.of("one diagnosis, its bank made before", every, unit="s"),
+        Measure.of(
+            "trials, plan, recording, identifying and diagnosis together", minutes, unit="s"
+        ),
+    ]
+
+
+def _depth(rows: Sequence[Row], depth: str, words: str, first: float) -> list[Measure]:
+    reports = [GapReport.from_json(row["reports"][depth]) for row in rows]
+    right = [r.ranked[0].gap == row["gap"] for r, row in zip(reports, rows, strict=True)]
+    inside = [ok for r, row in zip(reports, rows, strict=True) for ok in _covered(r, row)]
+    false = [r.ranked[0].gap == UNEXPLAINED for r in reports]
+    hits = {g: [ok for ok, row in zip(right, rows, strict=True) if row["gap"] == g] for g in GAPS}
+    each = ", ".join(f"{g} {sum(x)} of {len(x)}" for g, x in hits.items() if x)
+    missed = [row["name"] for ok, row in zip(right, rows, strict=True) if not ok]
+    lines = (
+        ("cause ranked first, one gap", right, Target(side="≥", value=first), each),
+        ("true share inside its 90 % interval", inside, Target(side="≥", value=85.0), ""),
+        ("unexplained ranked first, cause inside", false, Target(side="≤", value=10.0), ""),
+    )
+    return [
+        Measure(
+            what=f"{what}, {words}",
+            value=100.0 * float(np.mean(values)) if values else None,
+            unit="%",
+            target=target,
+            note=note or f"{len(values)} of them",
+            details={"missed": missed},
+        )
+        for what, values, target, note in lines
+    ]
+
+
+def _covered(report: GapReport, row: Row) -> list[bool]:
+    """Of the gap that was bent, and of those that were not."""
+    true = {gap: row["true"] if gap == row["gap"] else 0.0 for gap in GAPS}
+    return [
+        share.low - _SLACK <= true[share.gap] <= share.high + _SLACK
+        for share in report.shares
+        if share.gap in true
+    ]
