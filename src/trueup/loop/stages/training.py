@@ -38,12 +38,17 @@ def start(job: Job) -> str:
 
 
 def retrain(job: Job) -> str:
-    """A policy for the narrowed space."""
-    space = Space.load(job.path("narrow/space.json"))
-    trained = tuned(job, job.path("retrain"), space, job.settings.tune)
-    found = evaluated(job, trained.policy, space)
+    """A policy for the narrowed space: begun anew, or, where that came to less, tuned."""
+    space, settings = Space.load(job.path("narrow/space.json")), job.settings.tune
+    trained = tuned(job, job.path("retrain"), space, settings)
+    found, how = evaluated(job, trained.policy, space), ""
+    if anew(job) and found.success_share < _started(job, space).success_share:
+        trained = _tuned(job, job.path("retrain/tuned"), space, settings)
+        with whole_folder(job.path("retrain/policy")) as partial:
+            shutil.copytree(job.path("retrain/tuned") / POLICY, partial, dirs_exist_ok=True)
+        found, how = evaluated(job, trained.policy, space), " of tuning"
     found.save(job.path("retrain/evaluation.npz"))
-    return f"{percent(found)} in the trued-up simulator after {trained.steps:,} steps"
+    return f"{percent(found)} in the trued-up simulator after {trained.steps:,} steps{how}"
 
 
 def tuned(job: Job, folder: Path, space: Space, settings: train.Settings) -> Trained:
@@ -52,13 +57,9 @@ def tuned(job: Job, folder: Path, space: Space, settings: train.Settings) -> Tra
     Where the world has an expert, its lessons in that space are quicker than to teach a policy that
     has learned another one, so the training begins anew. A policy of the user's own is tuned.
     """
-    return _trained(
-        job,
-        folder,
-        space,
-        replace(settings, seed=job.settings.seed),
-        start=None if anew(job) else job.policy("train/policy"),
-    )
+    if not anew(job):
+        return _tuned(job, folder, space, settings)
+    return _trained(job, folder, space, replace(settings, seed=job.settings.seed))
 
 
 def anew(job: Job) -> bool:
@@ -75,6 +76,16 @@ def evaluated(job: Job, policy: Policy, space: Space) -> Evaluation:
 def percent(found: Evaluation) -> str:
     """Success as people say it."""
     return f"{100 * found.success_share:.0f} %"
+
+
+def _started(job: Job, space: Space) -> Evaluation:
+    """The starting policy on the episodes of a space that others are judged by."""
+    return evaluated(job, job.policy("train/policy"), space)
+
+
+def _tuned(job: Job, folder: Path, space: Space, settings: train.Settings) -> Trained:
+    settings = replace(settings, seed=job.settings.seed)
+    return _trained(job, folder, space, settings, start=job.policy("train/policy"))
 
 
 def _given(job: Job, folder: Path) -> Policy:

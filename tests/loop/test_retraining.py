@@ -1,0 +1,40 @@
+"""Retraining never ends with less than it began with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from tests.loop.turns import TINY, job
+from tests.train.rigs import QUICK, made
+from tests.train.swing import Reach
+from trueup.evaluate import Evaluation
+from trueup.loop.stages.training import evaluated, retrain
+
+
+class Misled(Reach):
+    """A world whose expert points away from every goal."""
+
+    def expert(self):
+        return lambda seen, true: np.full_like(seen["goal"], -2.0)
+
+
+def test_where_lessons_lead_nowhere_the_starting_policy_is_tuned(tmp_path):
+    world = Misled()
+    begun = made(world, worlds=128, hidden=(32, 32), lessons=0)
+    for _ in range(14):
+        begun.learn()
+    tune = replace(QUICK, lessons=3, steps=6 * QUICK.update, target=1.0, target_nominal=1.0)
+    turn = job(tmp_path, replace(TINY, tune=tune, simulated=100))
+    turn.__dict__["world"] = world  # one that no name opens
+    begun.policy().save(turn.path("train/policy"))
+    world.space.save(turn.path("narrow/space.json"))
+
+    told = retrain(turn)
+
+    start = evaluated(turn, turn.policy("train/policy"), world.space)
+    after = Evaluation.load(turn.path("retrain/evaluation.npz"))
+    assert told.endswith("steps of tuning")
+    assert turn.policy("retrain/policy").provenance.parent is not None
+    assert after.success_share > 0.9 and after.success_share >= start.success_share - 0.05
