@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.train.rigs import QUICK, made
+from tests.train.rigs import QUICK, learned, made
 from tests.train.runs import metrics, run_of, scalars, steps
 from tests.train.swing import Reach, Swing
 from trueup.errors import TrueupError
@@ -20,6 +20,7 @@ from trueup.policies import Policy
 from trueup.space import Space
 from trueup.train import Progress, Success, Trained
 from trueup.train.checkpoint import Checkpoint
+from trueup.train.learner import actor_bytes
 from trueup.train.look import success_of
 
 
@@ -59,7 +60,18 @@ def test_no_target_stops_it_before_its_least_steps(reached, tmp_path):
     _, trained, _ = reached
     least = trained.steps + 1
     run = run_of(tmp_path, steps=steps(60), least=least, target=0.9, confirm_episodes=200)
-    assert run.run().steps > least
+    longer = run.run()
+    assert longer.why == "target"
+    assert least < longer.steps < steps(60)
+
+
+@pytest.mark.parametrize(("least", "kept"), [(0, "good"), (3, "bad")])
+def test_what_was_good_before_the_least_steps_gives_way(least, kept):
+    trainer = made(least=steps(least))
+    stored = {"good": actor_bytes(learned().ppo), "bad": actor_bytes(trainer.ppo)}
+    looks = [trainer.judge.look(stored[name], k) for name, k in (("good", 2), ("bad", 3))]
+    assert looks[0].share > looks[1].share
+    assert trainer.judge.best is not None and trainer.judge.best[1] == stored[kept]
 
 
 def test_a_few_lucky_episodes_do_not_stop_it(tmp_path):

@@ -43,11 +43,16 @@ class Judge:
         self._best_now = False
 
     def look(self, stored: bytes, update: int) -> Success:
-        """Measure a network, and remember it if it is the best."""
-        looked = self._success(stored, self._space, self._settings.check_episodes, update, 0)
+        """Measure a network, and remember it if it is the best.
+
+        One that has not learned for its least steps gives way to any later one.
+        """
+        s = self._settings
+        looked = self._success(stored, self._space, s.check_episodes, update, 0)
         self._best_now = self.best is None or looked.share >= self.best[0]
         if self._best_now:
-            self.best = (looked.share, stored)
+            early = update * s.update < s.least
+            self.best = (0.0 if early else looked.share, stored)
         self.looked = looked
         return looked
 
