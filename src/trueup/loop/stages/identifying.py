@@ -87,7 +87,7 @@ def _touched(job: Job, probes: list[Episode], arm: Estimate) -> str:
             on_progress=job.tell,
         )
     except TrueupError as error:
-        return f"; the probes told nothing: {error.what}"
+        return f"; the probes told nothing: {error.what.rstrip('. ')}"
     if contact.made["arm_off"] > STRANGE:
         return "; probes were left aside, for the arm is not as modelled"
     contact.save(job.path(CONTACT))
