@@ -33,14 +33,17 @@ def advised(advice: Advice, worlds: CpuWorlds, *, fix: str) -> np.ndarray:
 def known(worlds: CpuWorlds) -> dict[str, np.ndarray]:
     """All that an expert may know beside what the robot reads, by name.
 
-    It is what the world tells critics; the joints' positions in the frame of their servos, neither
-    biased nor late, as `true_` and the name of the signal that reads them; and every number of the
-    point that a world is at, (n,).
+    It is what the world tells critics; the joints' positions as read, less what the readings of all
+    worlds are off on average, as `true_` and the name of the signal that reads them; and the mean
+    of every number of the points, (n,). One world's own offset or stiffness is not told: a policy
+    that learns from the expert cannot see it, and would learn to do what suits none.
     """
     found = dict(worlds.privileged)
     measured = interface_of(worlds.world).measured
     for signal in worlds.world.observations:
         if signal.name == measured:
-            truth = [worlds.truth[name] for name in signal.sensors]
-            found[f"true_{measured}"] = np.concatenate(truth, axis=1)
-    return found | dict(zip(worlds.space.names, worlds.points.T, strict=True))
+            truth = np.concatenate([worlds.truth[name] for name in signal.sensors], axis=1)
+            read = worlds.observation[signal.name]
+            found[f"true_{measured}"] = read - (read - truth).mean(axis=0)
+    means = np.broadcast_to(worlds.points.mean(axis=0), worlds.points.shape)
+    return found | dict(zip(worlds.space.names, means.T, strict=True))
