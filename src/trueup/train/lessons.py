@@ -101,5 +101,5 @@ class Lessons:
     def _advice(self) -> torch.Tensor:
         environment = self._environment
         fix = "Correct its expert(), or train without lessons: --no-expert."
-        targets = advised(self._expert, environment.worlds, fix=fix)
+        targets = advised(self._expert, environment.worlds, fix=fix, shared=True)
         return torch.from_numpy(environment.answers(targets).astype(np.float32))
