@@ -159,14 +159,22 @@ def _lines(rows: Sequence[Row]) -> list[Measure]:
 def _depth(rows: Sequence[Row], depth: str, words: str, first: float) -> list[Measure]:
     reports = [GapReport.from_json(row["reports"][depth]) for row in rows]
     right = [r.ranked[0].gap == row["gap"] for r, row in zip(reports, rows, strict=True)]
-    inside = [ok for r, row in zip(reports, rows, strict=True) for ok in _covered(r, row)]
+    pairs = list(zip(reports, rows, strict=True))
+    bent = [ok for r, row in pairs for ok in _covered(r, row, (row["gap"],))]
+    inside = [ok for r, row in pairs for ok in _covered(r, row, GAPS)]
     false = [r.ranked[0].gap == UNEXPLAINED for r in reports]
     hits = {g: [ok for ok, row in zip(right, rows, strict=True) if row["gap"] == g] for g in GAPS}
     each = ", ".join(f"{g} {sum(x)} of {len(x)}" for g, x in hits.items() if x)
     missed = [row["name"] for ok, row in zip(right, rows, strict=True) if not ok]
     lines = (
         ("cause ranked first, one gap", right, Target(side="≥", value=first), each),
-        ("true share inside its 90 % interval", inside, Target(side="≥", value=85.0), ""),
+        (
+            "true share of the bent gap inside its 90 % interval",
+            bent,
+            Target(side="≥", value=85.0),
+            "",
+        ),
+        ("true share of any gap inside it", inside, Target(side="≥", value=85.0), ""),
         ("unexplained ranked first, cause inside", false, Target(side="≤", value=10.0), ""),
     )
     return [
@@ -182,9 +190,9 @@ def _depth(rows: Sequence[Row], depth: str, words: str, first: float) -> list[Me
     ]
 
 
-def _covered(report: GapReport, row: Row) -> list[bool]:
-    """Of the gap that was bent, and of those that were not."""
-    true = {gap: row["true"] if gap == row["gap"] else 0.0 for gap in GAPS}
+def _covered(report: GapReport, row: Row, gaps: Sequence[str]) -> list[bool]:
+    """Of these gaps; others than the bent one cost nothing."""
+    true = {gap: row["true"] if gap == row["gap"] else 0.0 for gap in gaps}
     return [
         share.low - _SLACK <= true[share.gap] <= share.high + _SLACK
         for share in report.shares

@@ -22,6 +22,7 @@ from trueup.space import Parameter, Points, Space
 from trueup.streams import seeds_from
 from trueup.worlds import World
 
+_LOOK, _TRUTH = 200, 1000  # episodes: to see that it costs enough, and for what it truly costs
 _ARM = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll")
 KINDS = (
     "cable_drag",
@@ -68,7 +69,6 @@ def bent(
     generator: np.random.Generator,
     *,
     least: float = 0.2,
-    episodes: int = 200,
     tries: int = 40,
     space: Space | None = None,
 ) -> Drawn | None:
@@ -83,20 +83,34 @@ def bent(
         quick = _won(world, begin, [off], seeds_from(generator, 40))
         if quick.mean() > 1.0 - least + 0.05:
             continue
-        seeds = seeds_from(generator, episodes)
-        shares, alone, simulated, measured = _shapley(world, begin, off, gaps, seeds)
-        lost = simulated - measured
-        if lost < least or min(shares.values()) < (0.0 if len(gaps) == 1 else 0.25 * lost):
-            continue
-        return Drawn(
-            file=file_of(world, off, []),
-            gaps=tuple(gaps),
-            simulated=simulated,
-            measured=measured,
-            shares=shares,
-            alone=alone,
-        )
+        drawn = weighed(world, policy, off, gaps, seeds_from(generator, _LOOK))
+        if _tells(drawn, least):
+            return weighed(world, policy, off, gaps, seeds_from(generator, _TRUTH))
     return None
+
+
+def _tells(drawn: Drawn, least: float) -> bool:
+    each = 0.0 if len(drawn.gaps) == 1 else 0.25 * drawn.lost
+    return drawn.lost >= least and min(drawn.shares.values()) >= each
+
+
+def weighed(
+    world: World,
+    policy: Policy,
+    off: Mapping[str, float],
+    gaps: Sequence[str],
+    seeds: np.ndarray,
+) -> Drawn:
+    """What values that are off in these gaps cost, over so many episodes."""
+    shares, alone, simulated, measured = _shapley(world, piloted(policy), off, gaps, seeds)
+    return Drawn(
+        file=file_of(world, off, []),
+        gaps=tuple(gaps),
+        simulated=simulated,
+        measured=measured,
+        shares=shares,
+        alone=alone,
+    )
 
 
 def bend(

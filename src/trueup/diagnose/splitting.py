@@ -89,9 +89,8 @@ def _drawn(
     generator: np.random.Generator,
     kept: float,
 ) -> np.ndarray:
-    """(draws, 9) accounts that might be true: of the robot's success, the parts and the cause."""
-    s, n = measured.successes, measured.trials
-    loss = simulated.share - generator.beta(s + 0.5, n - s + 0.5, _DRAWS)
+    """(draws, 9) accounts that might be true: of both successes, the parts and the cause."""
+    loss = _successes(simulated, generator) - _successes(measured, generator)
     below, above = (np.abs(end - answer.parts) / 1.645 for end in (answer.low, answer.high))
     z = generator.standard_normal((_DRAWS, len(GAPS)))
     parts = answer.parts + z * np.where(z < 0, below, above)
@@ -103,6 +102,18 @@ def _drawn(
         middle = np.array([found.shares[gap].value for gap in names])
         costs = middle + spread * generator.standard_normal((_DRAWS, len(names)))
     return _accounted(parts, loss, found, costs, outside.astype(float), kept)
+
+
+def _successes(rate: Rate, generator: np.random.Generator) -> np.ndarray:
+    """(draws,) shares of success that may be behind what was counted.
+
+    Of the two ends between which Clopper and Pearson leave it, each as often: where nothing
+    succeeded, or all of it, that may be all there is.
+    """
+    more = generator.integers(0, 2, _DRAWS)
+    good, bad = rate.successes + more, rate.trials - rate.successes + 1 - more
+    drawn = generator.beta(np.maximum(good, 1), np.maximum(bad, 1))
+    return np.where(good == 0, 0.0, np.where(bad == 0, 1.0, drawn))
 
 
 def _accounted(
