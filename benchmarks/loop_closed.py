@@ -32,7 +32,7 @@ from trueup.policies import Policy
 from trueup.streams import seeds_from
 from trueup.worlds import get
 
-_WORLD = "so101/lift"
+WORLD = "so101/lift"
 _GAPS = ("contact", "visual", "sensing", "object", "actuation", "latency")
 _TEN = ("bent", "mixed", "bent", "strange", "bent", "mixed", "bullet", "bent", "strange", "bent")
 ORDER = 2 * _TEN
@@ -52,7 +52,7 @@ def measure(effort: Effort) -> list[Measure]:
 
 def realities(out: Path, wanted: int) -> Iterator[Path]:
     """Reality files that cost enough and not all; drawn once, and kept."""
-    first = Job(folder=out / "start", settings=Settings(world=_WORLD), cache=out / "policies")
+    first = Job(folder=out / "start", settings=Settings(world=WORLD), cache=out / "policies")
     start(first)
     policy = first.policy("train/policy")
     for k, kind in enumerate(ORDER[:wanted]):
@@ -75,13 +75,13 @@ def _drawn(kind: str, policy: Policy, generator: np.random.Generator) -> dict[st
     beyond: list[dict[str, Any]] = []
     if kind != "strange":
         gaps = [str(gap) for gap in generator.choice(_GAPS, 2, replace=False)]
-        values = bend(get(_WORLD), gaps, generator)
+        values = bend(get(WORLD), gaps, generator)
     if kind in ("strange", "mixed"):
         beyond.append(effect_of(str(generator.choice(KINDS)), generator))
     engine = {"engine": "bullet"} if kind == "bullet" else {}
     for strength in (1.0, 0.75, 0.55, 0.4) if values else (1.0,):
-        weaker = weakened(get(_WORLD).catalogue, values, strength)
-        file = {**file_of(get(_WORLD), weaker, beyond), **engine}
+        weaker = weakened(get(WORLD).catalogue, values, strength)
+        file = {**file_of(get(WORLD), weaker, beyond), **engine}
         try:
             won = _won(policy, file, generator)
         except TrueupError:  # the other engine has no such effect
@@ -93,13 +93,13 @@ def _drawn(kind: str, policy: Policy, generator: np.random.Generator) -> dict[st
 
 def _won(policy: Policy, file: dict[str, Any], generator: np.random.Generator) -> float:
     """Share of trials that succeed."""
-    world, seeds = get(_WORLD), seeds_from(generator, 40)
+    world, seeds = get(WORLD), seeds_from(generator, 40)
     if file.get("engine") != "bullet":
         return float(tried(world, policy, reality_from(file), seeds).success.mean())
     with TemporaryDirectory() as folder:
         path = Path(folder) / "reality.json"
         path.write_text(json.dumps(file), encoding="utf-8")
-        address = f"rehearsal:{path}@{_WORLD}"
+        address = f"rehearsal:{path}@{WORLD}"
         series = Series(trials=40, seed=int(seeds[0]), address=address)
         with open_robot(address, cells=40) as robot:
             robot.enable()
@@ -118,7 +118,7 @@ def row(path: Path, out: Path, *, threads: int = 0) -> Row:
 
 def _turn(path: Path, out: Path, threads: int) -> Row:
     settings = Settings(
-        world=_WORLD, robot=f"rehearsal:{path}@{_WORLD}", controls=True, insist=True, films=0
+        world=WORLD, robot=f"rehearsal:{path}@{WORLD}", controls=True, insist=True, films=0
     )
     job = Job(
         folder=out / "runs" / path.stem,
@@ -128,7 +128,7 @@ def _turn(path: Path, out: Path, threads: int) -> Row:
     )
     result = run(job)
     names = {"before": "train", "after": "retrain", **{c: f"controls/{c}" for c in CONTROLS}}
-    won = {name: _judged(job, folder, name) for name, folder in names.items()}
+    won = {name: judged(job, folder, name) for name, folder in names.items()}
     entries = result.journal.stages
     loop = [e.seconds for name, e in entries.items() if not name.startswith("control")]
     return {
@@ -140,7 +140,8 @@ def _turn(path: Path, out: Path, threads: int) -> Row:
     }
 
 
-def _judged(job: Job, folder: str, name: str) -> np.ndarray:
+def judged(job: Job, folder: str, name: str) -> np.ndarray:
+    """Success of a run's policy in trials that the run has not seen."""
     series = Series(trials=_JUDGED, seed=1000, address=job.settings.robot)
     with job.robot(cells=_JUDGED) as robot:
         robot.enable()

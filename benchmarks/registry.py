@@ -53,6 +53,7 @@ ROWS = {
     "diagnose-recorded": "benchmarks.diagnose_recorded",
     "loop": "benchmarks.loop_closed",
     "loop-kills": "benchmarks.loop_kills",
+    "plan": "benchmarks.plan_followed",
     "report-page": "benchmarks.report_page",
 }
 
@@ -74,6 +75,7 @@ LONG = frozenset(
         "diagnose-recorded",
         "loop",
         "loop-kills",
+        "plan",
     }
 )
 """Rows that take longer than all others together: they are measured only when they are named."""

@@ -1,0 +1,136 @@
+"""A plan's first item against recordings chosen by lot: success that comes back after retraining.
+
+The robots are those of the row `loop`. On each, the policy is tried and diagnosed from its trials,
+and the plan is made. Then two copies of the run go on from there, with as many seconds of
+recordings each: one records the first item that a robot can carry out, the other whatever the lot
+falls on. Both identify, diagnose, true up and retrain as the loop does, in fewer steps than it
+takes. All of it is sim-to-sim. What is done is kept, so this can be interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.loop_closed import ORDER, WORLD, judged, realities
+from benchmarks.measure import Effort, Measure, Target
+from trueup.errors import TrueupError
+from trueup.files import whole
+from trueup.loop import Job, Settings
+from trueup.loop.stages import identifying, reading, recording, training, trying
+from trueup.plan import Costs, Protocol
+
+_STEPS = 400_000
+_BRANCHES = ("plan", "lot")
+_SETS = ("standard", "probes", "joints")  # of motions; the lot draws single ones
+_RESAMPLED = 2000
+
+Row = dict[str, Any]
+
+
+def measure(effort: Effort) -> list[Measure]:
+    loop = effort.out / "loop"
+    wanted = 3 if effort.quick else len(ORDER)
+    rows = [row(path, effort.out / "plan", loop) for path in realities(loop, wanted)]
+    return _measures([row for row in rows if row["first"]])
+
+
+def row(path: Path, out: Path, loop: Path, *, threads: int = 0) -> Row:
+    """Both branches on one robot; read where it was done."""
+    kept = out / "rows" / path.name
+    if not kept.exists():
+        found = _followed(path, out, loop, threads)
+        with whole(kept) as partial:
+            partial.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    return json.loads(kept.read_text(encoding="utf-8"))
+
+
+def _followed(path: Path, out: Path, loop: Path, threads: int) -> Row:
+    tune = replace(Settings().tune, steps=_STEPS)
+    settings = Settings(world=WORLD, robot=f"rehearsal:{path}@{WORLD}", tune=tune)
+    folder = out / "runs" / path.stem
+    base = Job(folder=folder / "base", settings=settings, cache=loop / "policies", threads=threads)
+    training.start(base)
+    trying.tried(base, "train/policy", "before", check=False)
+    for stage in (reading.bank, reading.look, recording.plan):
+        stage(base)
+    protocol = Protocol.load(base.path("plan/protocol.json"))
+    first = next((i for i in protocol.items if i.recordable and not i.work.conditions), None)
+    if first is None:
+        return {"name": path.stem, "first": ""}
+    seconds = _lasting(first.work.motions)
+    generator = np.random.default_rng([31, *path.stem.encode()])
+    lot = _by_lot(seconds, generator)
+    found: Row = {"name": path.stem, "first": first.title, "seconds": seconds, "lot": lot}
+    found["before"] = _won(base, "train", "before")
+    for name, motions in zip(_BRANCHES, (first.work.motions, lot), strict=True):
+        chosen = replace(settings, motions=tuple(motions), seconds=seconds)
+        branch = replace(base, folder=folder / name, settings=chosen)
+        shutil.copytree(base.folder, branch.folder, dirs_exist_ok=True)
+        replace(protocol, items=()).save(branch.path("plan/protocol.json"))
+        found[f"{name}_told"] = _gone_on(branch)
+        found[name] = _won(branch, "retrain", "after")
+    return found
+
+
+def _lasting(motions: Sequence[str]) -> float:
+    costs = Costs.usual()
+    return sum(costs.motion_s.get(name, costs.other_motion_s) for name in motions)
+
+
+def _by_lot(seconds: float, generator: np.random.Generator) -> list[str]:
+    """Single motions and probes, in an order by lot, as many as fit."""
+    lasting = {n: s for n, s in Costs.usual().motion_s.items() if n not in _SETS}
+    chosen: list[str] = []
+    for name in generator.permutation(sorted(lasting)).tolist():
+        if lasting[name] <= seconds:
+            chosen.append(name)
+            seconds -= lasting[name]
+    return chosen
+
+
+def _gone_on(job: Job) -> dict[str, str]:
+    """What each stage said; recordings that tell nothing leave the trials."""
+    told = {"record": recording.record(job)}
+    try:
+        told["identify"] = identifying.identified(job)
+    except TrueupError as error:
+        told["identify"] = error.what
+    for name, stage in (
+        ("diagnose", reading.diagnosed),
+        ("narrow", identifying.narrowed),
+        ("retrain", training.retrain),
+    ):
+        told[name] = stage(job)
+    return told
+
+
+def _won(job: Job, folder: str, name: str) -> float:
+    return float(judged(job, folder, name).mean())
+
+
+def _measures(rows: Sequence[Row]) -> list[Measure]:
+    before, plan, lot = (np.array([row[n] for row in rows]) for n in ("before", *_BRANCHES))
+    ratio = (plan - before).mean() / (lot - before).mean()
+    generator = np.random.default_rng(0)
+    again = generator.integers(0, len(rows), (_RESAMPLED, len(rows)))
+    spread = (plan - before)[again].mean(axis=1) / (lot - before)[again].mean(axis=1)
+    low, high = np.quantile(spread, [0.05, 0.95])
+    told = f"{len(rows)} realities, sim-to-sim; {100 * before.mean():.0f} % before"
+    return [
+        Measure(
+            what="success that the plan's first item brings back, against recordings by lot",
+            value=float(ratio),
+            unit="×",
+            spread=(float(low), float(high)),
+            target=Target(side="≥", value=2.0),
+            note=f"{told}; {100 * plan.mean():.0f} % against {100 * lot.mean():.0f} % afterwards",
+            details={row["name"]: {n: row[n] for n in ("before", *_BRANCHES)} for row in rows},
+        )
+    ]
