@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tests.deploy.robots import REACH, moving
 from trueup.cli.entry import main
 from trueup.episodes import Dataset
+from trueup.episodes.consent import Consent, Purpose, Register
 from trueup.space import Point
 
 ROBOT = f"rehearsal:benign@{REACH}"
@@ -23,7 +25,7 @@ def policy(tmp_path_factory) -> str:
 def test_trials_are_run_written_and_counted(policy, tmp_path, capsys):
     out = tmp_path / "out"
     words = ["deploy", policy, "--robot", ROBOT, "--trials", "3", "--out", str(out)]
-    words += ["--skip-check", "--simulate", "--label", "lighting=dim", "person=a"]
+    words += ["--skip-check", "--simulate", "--label", "lighting=dim", "object=mug"]
     assert main([*words, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["label"] == "sim-to-sim"
@@ -32,7 +34,7 @@ def test_trials_are_run_written_and_counted(policy, tmp_path, capsys):
     assert result == json.loads((out / "result.json").read_text())
     data = Dataset.open(out / "episodes")
     assert len(data) == 3
-    assert data[0].labels == {"lighting": "dim", "person": "a"}
+    assert data[0].labels == {"lighting": "dim", "object": "mug"}
     point = Point.load(out / "latency.json")
     assert "latency/action_delay" in point
     assert main([*words[:5], "5", *words[6:]]) == 0  # the same command, and two more
@@ -74,6 +76,8 @@ def test_a_robot_of_another_kind_is_refused(policy, tmp_path, capsys):
         (["--seed", "-1"], "seed"),
         (["--robot", "nowhere:1"], "There is no robot at 'nowhere:1'"),
         (["--world", "so101/none"], "no world named 'so101/none'"),
+        (["--label", "person=ana"], "no consent of theirs"),
+        (["--participant", "P07"], "--participant is given without --purpose"),
     ],
 )
 def test_a_mistake_is_told_in_a_sentence(policy, tmp_path, capsys, options, sentence):
@@ -82,6 +86,21 @@ def test_a_mistake_is_told_in_a_sentence(policy, tmp_path, capsys, options, sent
     told = capsys.readouterr().err
     assert sentence in told
     assert "Traceback" not in told
+    assert not (tmp_path / "out" / "episodes").exists()
+
+
+def test_trials_with_people_say_who_and_start_only_with_their_consent(policy, tmp_path, capsys):
+    agreed = Consent(scope=(Purpose.RECORDING,), given=date(2026, 1, 1))
+    Register(folder=tmp_path / "people").with_consent("P07", agreed).save()
+    out = tmp_path / "out"
+    words = ["deploy", policy, "--robot", ROBOT, "--trials", "2", "--out", str(out), "--skip-check"]
+    words += ["--participants", str(tmp_path / "people"), "--participant", "P07", "--purpose"]
+    assert main([*words, "training"]) == 2
+    assert "not to training" in capsys.readouterr().err
+    assert not out.exists()
+    assert main([*words, "recording"]) == 0
+    data = Dataset.open(out / "episodes")
+    assert data[0].labels == {"participant": "P07", "purpose": "recording"}
 
 
 def test_a_policy_that_is_not_there_is_told(tmp_path, capsys):

@@ -15,6 +15,7 @@ from trueup.cli import deployments, show
 from trueup.cli.copies import check_positive, check_seed
 from trueup.cli.files import writable_folder, write_text
 from trueup.cli.options import Count, Machine, Seconds
+from trueup.cli.people import WithPeople
 from trueup.deploy import Preflight, Series, deploy, preflight
 from trueup.deploy.terminal import KEYS, Terminal
 from trueup.errors import TrueupError
@@ -109,12 +110,13 @@ class Check(_OnRobot):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Deploy(_OnRobot):
+class Deploy(WithPeople, _OnRobot):
     """Try a policy on a robot: how often it works, and where the time goes.
 
     Begins with the check of `trueup deploy check`. Every trial becomes an episode of a dataset in
     the --out folder. An interrupted series goes on with the same command. A real robot does not
-    move without --arm. Keys: space stops at once, y, n and r end a trial with its verdict.
+    move without --arm. Keys: space stops at once, y, n and r end a trial with its verdict. With
+    --participant nothing starts unless that person's consent covers the purpose.
 
     trueup deploy POLICY --robot rehearsal:benign --trials 50 --out trials
     """
@@ -143,6 +145,7 @@ class Deploy(_OnRobot):
     def run(self) -> None:
         """Check, try, and say what came of it."""
         series = self._series()
+        series.check()  # before a robot is asked for anything
         policy, world = self.loaded()
         writable_folder(self.out)
         with self.opened(self._cells) as robot:
@@ -189,7 +192,7 @@ class Deploy(_OnRobot):
             "policy": str(self.policy),
             "world": world.name,
             **deployment.to_json(),
-            "labels": dict(series.labels),
+            "labels": series.words,
             "seed": series.seed,
             "shadow": series.shadow,
             "files": [str(self.out / name) for name in files],
@@ -220,6 +223,7 @@ class Deploy(_OnRobot):
             seconds=self.seconds,
             shadow=self.shadow,
             labels=dict(_label(text) for text in self.label),
+            people=self.admission(),
             address=self.robot,
         )
 

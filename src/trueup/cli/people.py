@@ -4,13 +4,33 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Annotated, Literal
+
+from tyro.conf import arg
 
 from trueup.episodes import Dataset
 from trueup.episodes.consent import Admission, Covered, Purpose, Register, covered, people_in
 from trueup.episodes.consent.register import PARTICIPANT
 from trueup.errors import TrueupError
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithPeople:
+    """Who takes part in what is stored, as fields to inherit."""
+
+    participant: Annotated[tuple[str, ...], arg(metavar="PSEUDONYM...")] = ()
+    """Who takes part, as `trueup participants` knows them."""
+    purpose: Annotated[Literal["recording", "training", "publication"] | None, arg()] = None
+    """What recordings of participants are for; their consent must cover it."""
+    participants: Annotated[Path, arg(metavar="FOLDER")] = Path("participants")
+    """The register of participants."""
+
+    def admission(self) -> Admission | None:
+        """Leave to record those who take part; none where nobody does."""
+        return admitted(self.participant, self.purpose, self.participants)
 
 
 def admitted(

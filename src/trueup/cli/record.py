@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from tyro.conf import arg
@@ -40,7 +40,7 @@ _STANDARD = ("standard",)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Record(Machine):
+class Record(people.WithPeople, Machine):
     """Record motions of a robot as episodes.
 
     Every motion is checked against the model before torque is on: joint limits, speed, links that
@@ -88,12 +88,6 @@ class Record(Machine):
     robots that do not see it."""
     label: Annotated[tuple[str, ...], arg(metavar="NAME=WORD...")] = ()
     """Words to find the episodes by later, e.g. lighting=dim."""
-    participant: Annotated[tuple[str, ...], arg(metavar="PSEUDONYM...")] = ()
-    """Who takes part, as `trueup participants` knows them."""
-    purpose: Annotated[Literal["recording", "training", "publication"] | None, arg()] = None
-    """What recordings of participants are for; their consent must cover it."""
-    participants: Annotated[Path, arg(metavar="FOLDER")] = Path("participants")
-    """The register of participants."""
     cells: Count = 1
     """Bodies of a rehearsal robot; each gives an episode of its own."""
     seed: Count = 0
@@ -105,7 +99,7 @@ class Record(Machine):
 
     def run(self) -> None:
         """Plan, check, record, and say what came of it."""
-        admission = people.admitted(self.participant, self.purpose, self.participants)
+        admission = self.admission()
         if self.protocol is not None:
             from trueup.cli import carrying  # plans come with diagnosis, which a recording need not
 
@@ -123,7 +117,7 @@ class Record(Machine):
 
     def checked_result(self) -> dict[str, Any]:
         """Record, and give what came of it instead of printing it."""
-        admission = people.admitted(self.participant, self.purpose, self.participants)
+        admission = self.admission()
         self._check()
         return self._recorded(admission)
 

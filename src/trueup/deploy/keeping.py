@@ -78,7 +78,7 @@ class Keeper:
             int(flight.ended[row]),
             task=self._policy.contract.task,
             outcome=outcome,
-            labels={**self._series.labels, **why},
+            labels={**self._series.words, **why},
             origin={**self._origin, "trial": trial, "seed": seed},
         )
         if episode is not None:

@@ -13,6 +13,7 @@ from trueup.deploy.keeping import Keeper
 from trueup.deploy.tape import Turns
 from trueup.deploy.wiring.preflight import hand
 from trueup.episodes import Outcome
+from trueup.episodes.consent import Admission, check_for_people
 from trueup.errors import TrueupError
 from trueup.evaluate import trials as drawn
 from trueup.evaluate import wilson
@@ -62,7 +63,9 @@ class Series:
         seed: Trial k begins the same for every series of one seed, where the robot can do that.
         seconds: Longest attempt; the world's by default.
         shadow: Compute and record, but send nothing.
-        labels: Words to slice by later: object, lighting, person.
+        labels: Words to slice by later: object, lighting.
+        people: Leave to record people, as a register gave it; labels that name anybody else are
+            refused.
         address: How the robot is reached, for the record.
     """
 
@@ -71,7 +74,17 @@ class Series:
     seconds: float | None = None
     shadow: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
+    people: Admission | None = None
     address: str = ""
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The labels of every episode: words, and who is in it."""
+        return {**self.labels, **(self.people.labels if self.people else {})}
+
+    def check(self) -> None:
+        """Refuse labels that name people without their leave."""
+        check_for_people(self.labels, self.people)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +163,7 @@ def attempt(
         operator: Who resets and judges, where the robot cannot.
         on_progress: Called with the number of trials just done.
     """
+    series.check()
     seeds, watcher = seeds_of(series, world), operator or Operator()
     if not series.shadow and not watcher.present and (robot.real or robot.verdict() is None):
         raise Unjudged()
