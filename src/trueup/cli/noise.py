@@ -19,6 +19,7 @@ from trueup.errors import TrueupError
 from trueup.files import whole
 from trueup.identify.allan import Strength
 from trueup.identify.noise import NoiseModel, noise_model
+from trueup.identify.readings.tracked import TrackedNoise
 from trueup.identify.timing import Timing
 from trueup.identify.usable import cleaned, readable
 
@@ -78,6 +79,8 @@ def _print(model: NoiseModel, notes: tuple[str, ...]) -> None:
         "< : none seen, and no more than that would hide; ? : these recordings do not say. "
         "drift per √s, stale as a share"
     )
+    if model.tracked:
+        _print_tracked(out, model.tracked)
     if model.timing:
         _print_timing(out, model.timing)
     silent = {
@@ -92,6 +95,18 @@ def _print(model: NoiseModel, notes: tuple[str, ...]) -> None:
         out.print(line)
     if not model.real:
         out.print("sim-to-sim: no real robot took part")
+
+
+def _print_tracked(out: Console, tracked: TrackedNoise) -> None:
+    rows = show.table(f"tracked {tracked.thing}", "value", "unit", "what it is", right=("value",))
+    for name, words in (
+        ("noise", "of its place, along each axis"),
+        ("angle_noise", "of its turn, about each axis"),
+        ("dropout", "share of frames that are the last one again"),
+    ):
+        strength = getattr(tracked, name)
+        rows.add_row(name.replace("_", " "), _cell(strength), show.unit(strength.unit), words)
+    out.print(rows)
 
 
 def _print_timing(out: Console, timing: Timing) -> None:

@@ -8,7 +8,8 @@ short one does not, and then it is said.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
@@ -50,6 +51,14 @@ class Strength:
     unit: str
     seen: bool
     sentence: str
+
+
+def plain(strength: Strength) -> dict[str, Any]:
+    """A strength as JSON, in which nothing is infinite."""
+    return {
+        k: None if isinstance(v, float) and not np.isfinite(v) else v
+        for k, v in asdict(strength).items()
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

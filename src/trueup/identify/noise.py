@@ -15,14 +15,15 @@ import numpy as np
 from trueup.episodes import Episode
 from trueup.episodes.episode import COMMAND
 from trueup.errors import TrueupError
-from trueup.identify.allan import Strength
+from trueup.identify.allan import Strength, plain
 from trueup.identify.readings.lattice import Lattice, lattice_of
 from trueup.identify.readings.repeated import repeat_of
 from trueup.identify.readings.stale import stale_of
 from trueup.identify.readings.still import drift_of, nothing, white_of
 from trueup.identify.readings.stretches import Repeat, repeats_of, rests_of
-from trueup.identify.timing import Timing, plain, timing
-from trueup.space import Fixed, Joint, Prior, Space, Uniform
+from trueup.identify.readings.tracked import TrackedNoise, tracked_noise
+from trueup.identify.timing import Timing, timing
+from trueup.space import Fixed, Joint, Parameter, Prior, Space, Uniform
 
 _KINDS = {"quantum": "quantum", "white": "noise", "drift": "drift", "stale": "dropout"}
 CATALOGUE = {
@@ -76,11 +77,13 @@ class NoiseModel:
         sensors: Every column of every signal but the commands.
         timing: Periods, clocks and jitter; none where there are no commands.
         real: Whether a real robot was recorded.
+        tracked: Of a thing whose pose is seen; none where there is none.
     """
 
     sensors: tuple[SensorNoise, ...]
     timing: Timing | None
     real: bool
+    tracked: TrackedNoise | None = None
 
     def __getitem__(self, name: str) -> SensorNoise:
         for sensor in self.sensors:
@@ -101,7 +104,9 @@ class NoiseModel:
                 prior = _prior(kind, [getattr(s, kind) for s in columns])
                 if prior is not None:
                     found[f"{stem}/{_KINDS[kind]}"] = prior
-        return found | (self.timing.priors if self.timing else {})
+        for part in (self.timing, self.tracked):
+            found |= part.priors if part else {}
+        return found
 
     @property
     def joints(self) -> Sequence[Joint]:
@@ -109,8 +114,15 @@ class NoiseModel:
         return ()
 
     def within(self, space: Space) -> dict[str, Prior]:
-        """The priors of those parameters that a space has, for `Space.narrowed`."""
-        return {name: prior for name, prior in self.priors.items() if name in space}
+        """The priors of those parameters that a space has, for `Space.narrowed`.
+
+        Where a sensor is worse than a space allows, it is as bad as that allows.
+        """
+        return {
+            name: _bounded(prior, space[name])
+            for name, prior in self.priors.items()
+            if name in space
+        }
 
     def to_json(self) -> dict[str, Any]:
         """For programs."""
@@ -118,6 +130,7 @@ class NoiseModel:
             "real": self.real,
             "sensors": [sensor.to_json() for sensor in self.sensors],
             "timing": self.timing.to_json() if self.timing else None,
+            "tracked": self.tracked.to_json() if self.tracked else None,
             "priors": {name: prior.to_json() for name, prior in self.priors.items()},
         }
 
@@ -141,6 +154,7 @@ def noise_model(
         sensors=sensors,
         timing=timing(episodes) if commands else None,
         real=any(bool(episode.origin.get("real")) for episode in episodes),
+        tracked=tracked_noise(episodes),
     )
 
 
@@ -239,6 +253,15 @@ def _bias(unit: str) -> Strength:
         "A constant error cannot be heard without a reference: fit sensing/JOINT/bias with "
         "`trueup identify`, or calibrate.",
     )
+
+
+def _bounded(prior: Prior, p: Parameter) -> Prior:
+    if not isinstance(prior, (Uniform, Fixed)):
+        return prior
+    low, high = prior.support(p.low, p.high)
+    if low < high:
+        return prior
+    return Fixed(min(max(low, p.low), p.high))
 
 
 def _prior(kind: str, strengths: Sequence[Strength]) -> Prior | None:

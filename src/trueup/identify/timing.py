@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from trueup.episodes import Episode
 from trueup.episodes.episode import COMMAND, JOINTS
 from trueup.errors import TrueupError
-from trueup.identify.allan import Strength
+from trueup.identify.allan import Strength, plain
 from trueup.identify.answers import Answer, Answers
 from trueup.identify.faults import mended
 from trueup.identify.faults.lags import lag_flaws
@@ -60,24 +60,14 @@ class Timing:
         found["latency/control_period_error"] = Uniform(error.low - _EXACT, error.high + _EXACT)
         if self.response.seen:  # a delay is shorter than the quickest answer
             found["latency/action_delay"] = Uniform(0.0, self.response.low)
-        if np.isfinite(self.action_jitter.high):
-            found["latency/action_jitter"] = Uniform(
-                self.action_jitter.low, self.action_jitter.high
-            )
+        if np.isfinite(self.action_jitter.high):  # joints share other errors, too: at most this
+            found["latency/action_jitter"] = Uniform(0.0, self.action_jitter.high)
         return found
 
     def to_json(self) -> dict[str, Any]:
         """For programs; an end that is unknown is null."""
         rows = {name: plain(value) for name, value in vars(self).items() if name != "offsets"}
         return {**rows, "offsets": {k: plain(v) for k, v in self.offsets.items()}}
-
-
-def plain(strength: Strength) -> dict[str, Any]:
-    """A strength as JSON, in which nothing is infinite."""
-    return {
-        k: None if isinstance(v, float) and not np.isfinite(v) else v
-        for k, v in asdict(strength).items()
-    }
 
 
 def timing(episodes: Sequence[Episode]) -> Timing:
