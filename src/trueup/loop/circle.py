@@ -75,7 +75,7 @@ CIRCLE = (
     ),
     Stage(
         name="diagnose",
-        inputs=("train/policy", *_BEFORE, reading.BANK, *ESTIMATES),
+        inputs=("train/policy", *_BEFORE, reading.BANK, recording.DATA, *ESTIMATES),
         outputs=("diagnose/gaps.json",),
         reads=(),
         do=reading.diagnosed,

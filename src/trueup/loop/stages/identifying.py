@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -11,15 +10,15 @@ from trueup.diagnose import GapReport
 from trueup.episodes import Dataset, Episode
 from trueup.errors import TrueupError
 from trueup.files import whole
-from trueup.identify import Estimate, identify, noise_model, readable
+from trueup.identify import Estimate, identify, readable
 from trueup.identify.probing import identify_contact, identify_hand_eye
 from trueup.identify.probing.contact import STRANGE
 from trueup.identify.probing.probes import CARRIED, kind_of
 from trueup.loop.estimates import ARM, CONTACT, HAND_EYE, estimates
+from trueup.loop.hearing import DATA, heard
 from trueup.loop.job import Job
-from trueup.loop.stages.recording import DATA
 from trueup.loop.truing import scaled, trued_up
-from trueup.space import Prior, Space
+from trueup.space import Space
 from trueup.worlds import World
 
 _DOUBTED = 2.0  # times the usual prior: trials have shown that this robot is not a usual one
@@ -55,7 +54,7 @@ def narrowed(job: Job) -> str:
         job.world,
         GapReport.load(job.path("diagnose/gaps.json")),
         estimates(job),
-        _heard(job),
+        heard(job),
     )
     found.space.save(job.path("narrow/space.json"))
     with whole(job.path("narrow/why.json")) as partial:
@@ -108,20 +107,6 @@ def _agreed(job: Job, recorded: list[Episode], arm: Estimate) -> str:
         return ""
     found.save(job.path(HAND_EYE))
     return f"; hand and eye, {_told(found)}"
-
-
-def _heard(job: Job) -> Mapping[str, Prior]:
-    """What recordings say about the noise of sensors and clocks."""
-    episodes, _ = readable(Dataset.open(job.path(DATA)))
-    try:
-        return noise_model(episodes, signals=_signals(episodes)).within(job.world.catalogue)
-    except TrueupError:  # recordings without a rest: nothing is heard
-        return {}
-
-
-def _signals(episodes: list[Episode]) -> list[str]:
-    """Joint signals: where a tracked object is says more about the object than about noise."""
-    return [n for n in episodes[0].signals if n.startswith("joint_")]
 
 
 def _told(estimate: Estimate) -> str:

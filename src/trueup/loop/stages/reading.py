@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from collections.abc import Mapping
 from dataclasses import asdict
 
 import numpy as np
@@ -16,8 +17,10 @@ from trueup.evaluate import piloted
 from trueup.files import whole
 from trueup.identify import Estimate
 from trueup.loop.estimates import estimates
+from trueup.loop.hearing import completed, heard
 from trueup.loop.job import Job
 from trueup.policies import Policy
+from trueup.space import Prior
 from trueup.versions import versions
 
 BANK = "diagnose/bank.npz"
@@ -56,7 +59,7 @@ def look(job: Job) -> str:
 
 def diagnosed(job: Job) -> str:
     """Which gap costs the success, now that recordings were heard."""
-    report = _diagnosed(job, estimates(job))
+    report = _diagnosed(job, estimates(job), heard(job))
     report.save(job.path("diagnose/gaps.json"))
     return _blamed(report)
 
@@ -66,7 +69,9 @@ def mark_of(policy: Policy) -> str:
     return str(policy.provenance.files.get("policy.onnx", {}).get("sha256", ""))
 
 
-def _diagnosed(job: Job, known: tuple[Estimate, ...]) -> GapReport:
+def _diagnosed(
+    job: Job, known: tuple[Estimate, ...], noise: Mapping[str, Prior] | None = None
+) -> GapReport:
     policy, world = job.policy("train/policy"), job.world
     trials = judged(list(Dataset.open(job.path("before/episodes"))), world, mark_of(policy))
     case = Case(
@@ -75,7 +80,7 @@ def _diagnosed(job: Job, known: tuple[Estimate, ...]) -> GapReport:
         policy="train/policy",
         trials=trials,
         bank=Bank.load(job.path(BANK)),
-        beliefs=known,
+        beliefs=completed(known, noise or {}, world.catalogue),
         evidence=evidence_of(known),
         departures=departures_of(known, world),
         doubts=doubts_of(known),

@@ -1,0 +1,75 @@
+"""What the recordings of a run say about the noise of its sensors and clocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from trueup.episodes import Dataset, Episode
+from trueup.errors import TrueupError
+from trueup.identify import Estimate, noise_model, readable
+from trueup.loop.job import Job
+from trueup.space import Fixed, Joint, Prior, Space, Uniform
+
+DATA = "recordings"
+"""The folder of a run that they are in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heard:
+    """Noise as a belief, as identification returns one.
+
+    Attributes:
+        priors: What is believed, by parameter.
+    """
+
+    priors: Mapping[str, Prior]
+
+    @property
+    def joints(self) -> Sequence[Joint]:
+        """None: each of these numbers is known by itself."""
+        return ()
+
+
+def heard(job: Job) -> Mapping[str, Prior]:
+    """Noise of sensors, clocks and of what is tracked, by parameter of the job's world."""
+    episodes, _ = readable(Dataset.open(job.path(DATA)))
+    try:
+        return noise_model(episodes, signals=_signals(episodes)).within(job.world.catalogue)
+    except TrueupError:  # recordings without a rest: nothing is heard
+        return {}
+
+
+def completed(
+    known: Sequence[Estimate], noise: Mapping[str, Prior], space: Space
+) -> tuple[Estimate | Heard, ...]:
+    """What was identified, and the noise beside it that is surely not nominal.
+
+    A gap of which only noise is known is not known.
+
+    Args:
+        known: What was identified.
+        noise: What was heard.
+        space: The catalogue.
+    """
+    names = {name for estimate in known for name in estimate.belief.names}
+    gaps = {name.split("/")[0] for name in names}
+    priors = {
+        name: prior
+        for name, prior in noise.items()
+        if name not in names and name.split("/")[0] in gaps and _differs(prior, space, name)
+    }
+    return (*((Heard(priors=priors),) if priors else ()), *known)
+
+
+def _differs(prior: Prior, space: Space, name: str) -> bool:
+    p = space[name]
+    if not isinstance(prior, (Uniform, Fixed)):
+        return False
+    low, high = prior.support(p.low, p.high)
+    return not low <= p.nominal <= high
+
+
+def _signals(episodes: Sequence[Episode]) -> list[str]:
+    """Joint signals: where a tracked object is says more about the object than about noise."""
+    return [n for n in episodes[0].signals if n.startswith("joint_")]
