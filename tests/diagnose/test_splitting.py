@@ -6,6 +6,7 @@ import pytest
 from trueup.diagnose.gap_report import Rate
 from trueup.diagnose.inference import Answer
 from trueup.diagnose.planted import GAPS
+from trueup.diagnose.shapley import Attribution, Cost, cost_of, weights_of
 from trueup.diagnose.splitting import split
 
 LATENCY = np.eye(len(GAPS))[GAPS.index("latency")]
@@ -47,3 +48,39 @@ def test_of_many_robots_that_lose_as_much_nine_in_ten_intervals_say_so(truth):
         share, _ = latency(int(generator.binomial(20, truth)), simulated=simulated)
         inside.append(share.low <= 100 * (0.95 - truth) <= share.high)
     assert np.mean(inside) >= 0.85
+
+
+def test_points_that_lose_more_than_the_robot_count_less_and_those_that_lose_less_do_not():
+    """What recordings leave wide open would else pass for a cost."""
+    won = np.array([[0.0] * 12, [1.0] * 6 + [0.0] * 6, [1.0] * 12])
+    low, same, high = weights_of(won, Rate(successes=13, trials=20))
+    assert low < 0.01 * high and 0.2 * high < same < high
+    assert low + same + high == pytest.approx(3.0)
+    few = weights_of(won, Rate(successes=2, trials=3))
+    assert few[0] / few[2] > low / high  # three trials hardly tell
+
+
+def test_weighted_costs_are_those_of_the_points_that_count():
+    lost = np.repeat([0.8, 0.1, 0.2], 4)
+    cost = cost_of(lost, 4, np.array([0.0, 1.5, 1.5]))
+    assert cost.value == pytest.approx(0.15)
+    assert cost.spread < cost_of(lost, 4).spread
+
+
+def test_where_identified_gaps_explain_the_loss_trials_blame_nothing_beside_them():
+    """Trials say latency, and recordings that actuation alone costs as much as was lost."""
+    costs = {"actuation": Cost(value=0.5, spread=0.05), "latency": Cost(value=0.02, spread=0.02)}
+    found = Attribution(
+        gaps=("actuation", "latency"),
+        nominal=np.ones(1),
+        identified=np.zeros(1),
+        shares=costs,
+        alone=costs,
+        pairs={},
+    )
+    measured = Rate(successes=9, trials=20)
+    told = split(SURE, found, SIMULATED, measured, 0.0, np.random.default_rng(0))
+    points = {share.gap: share.points for share in told.shares}
+    assert points["actuation"] == pytest.approx(50.0)
+    assert sum(points.values()) == pytest.approx(49.0, abs=3.1)
+    assert points["latency"] < 5.0

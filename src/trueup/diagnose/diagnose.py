@@ -97,7 +97,7 @@ def diagnose(
     )
     measured = Rate(successes=int(won.sum()), trials=len(won))
     generator = np.random.default_rng([seed, 6])
-    found = _attribution(case, generator, draws, threads, tell) if case.beliefs else None
+    found = _attribution(case, measured, generator, draws, threads, tell) if case.beliefs else None
     notes = [*case.trials.notes, *case.doubts, *_notes(simulated, measured)]
     parts = None
     if found is not None and _contradicted(found, measured):
@@ -110,6 +110,8 @@ def diagnose(
             found = found.void()
         else:
             found, case = None, replace(case, evidence=("trials",))
+    elif found is not None and found.lost.value > simulated.share - measured.share > 0:
+        found = found.scaled((simulated.share - measured.share) / found.lost.value)
     if len(won) >= FEWEST and simulated.share - measured.share >= _LEAST:
         parts = _split(case, found, simulated, measured, generator, seed, tell, notes)
     report = _report(case, simulated, measured, parts, found, tuple(notes))
@@ -124,11 +126,24 @@ def diagnose(
 
 
 def _attribution(
-    case: Case, generator: np.random.Generator, draws: int, threads: int, tell: Told
+    case: Case,
+    measured: Rate,
+    generator: np.random.Generator,
+    draws: int,
+    threads: int,
+    tell: Told,
 ) -> Attribution:
     tell("what the identified values cost")
     belief = belief_of(case.world, case.beliefs)
-    return attributed(case.world, case.begin, belief, generator, draws=draws, threads=threads)
+    return attributed(
+        case.world,
+        case.begin,
+        belief,
+        generator,
+        draws=draws,
+        measured=measured,
+        threads=threads,
+    )
 
 
 def belief_of(world: World, beliefs: Sequence[Belief]) -> Space:
@@ -208,8 +223,7 @@ def _split(
 
 def _contradicted(found: Attribution, measured: Rate) -> bool:
     """Whether the identified world loses far more than the robot does, beyond all chance."""
-    played = Rate(successes=int(found.identified.sum()), trials=len(found.identified))
-    most = played.interval(_SURELY)[1] + 3 * found.lost.spread
+    most = found.success.interval(_SURELY)[1] + 3 * found.lost.spread
     return most < measured.interval(_SURELY)[0]
 
 
@@ -217,7 +231,7 @@ def _contradiction(found: Attribution, measured: Rate, slight: bool) -> str:
     worst = max(found.shares, key=lambda gap: found.shares[gap].value)
     told = (
         f"With the identified values the policy would succeed in "
-        f"{100 * found.identified.mean():.0f} %, mostly for {worst}, and the robot does in "
+        f"{100 * found.success.share:.0f} %, mostly for {worst}, and the robot does in "
         f"{100 * measured.share:.0f} %: "
     )
     if slight:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+from scipy.special import betainc
 
+from trueup.diagnose.gap_report import Rate
 from trueup.evaluate import Begin, evaluate
 from trueup.space import Points, Space
 from trueup.streams import seeds_from
@@ -19,6 +21,7 @@ _DRAWS, _EPISODES = 24, 12  # points of the posterior, and episodes at each
 _MOST = 3  # gaps that are told apart, beside the others together
 _LOOK = 0.3  # of the points: enough to see which gaps cost something
 _SURE = 1.645  # standard deviations to either side of a 90 % interval
+_GRID = 400  # shares of success that are compared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +53,7 @@ class Attribution:
         shares: The Shapley value of each gap; they add up to the whole change exactly.
         alone: What each costs by itself.
         pairs: What two cost together beyond what each costs alone.
+        weights: (n,) how much each episode counts, 1 on average; all alike where there are none.
     """
 
     gaps: tuple[str, ...]
@@ -58,11 +62,19 @@ class Attribution:
     shares: dict[str, Cost]
     alone: dict[str, Cost]
     pairs: dict[tuple[str, str], Cost]
+    weights: np.ndarray | None = None
 
     @property
     def lost(self) -> Cost:
         """What all of them cost together."""
-        return _cost(self.nominal - self.identified)
+        return cost_of(self.nominal - self.identified, weights=self.weights)
+
+    @property
+    def success(self) -> Rate:
+        """In the identified world, of as many episodes as the weights leave."""
+        w = np.ones(len(self.identified)) if self.weights is None else self.weights
+        many = round(w.sum() ** 2 / (w**2).sum())
+        return Rate(successes=round(many * float((w * self.identified).mean())), trials=many)
 
     def scaled(self, factor: float) -> Attribution:
         """The same proportions of another loss, less sure by as much as that is another."""
@@ -84,6 +96,7 @@ def attributed(
     *,
     draws: int = _DRAWS,
     episodes: int = _EPISODES,
+    measured: Rate | None = None,
     threads: int = 0,
 ) -> Attribution:
     """Play a policy in worlds between the nominal and the identified one, and share out the loss.
@@ -92,6 +105,10 @@ def attributed(
     many gaps, a first look at some of the episodes finds those that cost something; the others are
     taken together as one, whose share is split between them as that first look has it.
 
+    What recordings leave open, trials tell more of: a point at which the policy would lose more
+    than it does on the robot counts the less, the less likely that is by chance. One at which it
+    loses less is as good as any, for other gaps may cost the rest.
+
     Args:
         world: Where.
         begin: The policy at the controls, as `evaluate` takes it.
@@ -99,6 +116,7 @@ def attributed(
         generator: Where chance comes from.
         draws: Points of the belief.
         episodes: Episodes at each.
+        measured: Success on the robot, if it is to be minded.
         threads: CPU threads; 0 takes all.
     """
     gaps = tuple(gap.value for gap in belief.by_gap())
@@ -108,9 +126,10 @@ def attributed(
     table = _Table(world, begin, belief, points.values[rows], seeds, gaps, threads)
     if len(gaps) <= _MOST + 1:
         won = table.played(_sets([(gap,) for gap in gaps]))
-        return _shared(gaps, won, episodes)
+        return _shared(gaps, won, episodes, measured)
     some = max(2, math.ceil(draws * _LOOK)) * episodes
-    return _grouped(gaps, table, table.first(min(some, len(seeds))), episodes)
+    look = table.first(min(some, len(seeds)))
+    return _grouped(gaps, table, look, episodes, measured)
 
 
 def _rescaled(cost: Cost, factor: float) -> Cost:
@@ -127,7 +146,9 @@ def _sets(players: Sequence[tuple[str, ...]]) -> list[frozenset[str]]:
     ]
 
 
-def _grouped(gaps: tuple[str, ...], table: _Table, look: _Table, episodes: int) -> Attribution:
+def _grouped(
+    gaps: tuple[str, ...], table: _Table, look: _Table, episodes: int, measured: Rate | None
+) -> Attribution:
     """The gaps that cost something each by itself, the others as one."""
     whole = frozenset(gaps)
     first = look.played([frozenset(), whole, *map(_only, gaps), *(whole - {g} for g in gaps)])
@@ -139,13 +160,13 @@ def _grouped(gaps: tuple[str, ...], table: _Table, look: _Table, episodes: int) 
     together = "+".join(others)
     won = table.played(_sets([*((g,) for g in told), others]))
     named = {_named(some, others, together): each for some, each in won.items()}
-    found = _shared((*told, together), named, episodes)
+    found = _shared((*told, together), named, episodes, measured)
     split = _split(found.shares[together], others, rough)
     return replace(
         found,
         gaps=gaps,
         shares={g: split.get(g) or found.shares[g] for g in gaps},
-        alone={g: found.alone.get(g) or _cost(alone[g], episodes) for g in gaps},
+        alone={g: found.alone.get(g) or cost_of(alone[g], episodes) for g in gaps},
         pairs={pair: cost for pair, cost in found.pairs.items() if together not in pair},
     )
 
@@ -209,8 +230,10 @@ def _shared(
     gaps: tuple[str, ...],
     won: dict[frozenset[str], np.ndarray],
     episodes: int,
+    measured: Rate | None = None,
 ) -> Attribution:
     none, full = won[frozenset()], won[frozenset(gaps)]
+    weights = None if measured is None else weights_of(full.reshape(-1, episodes), measured)
     orders = _all_orders(gaps)
     shares = {gap: np.zeros_like(none) for gap in gaps}
     for order in orders:
@@ -221,15 +244,27 @@ def _shared(
     for a, b in combinations(gaps, 2):
         if (both := won.get(frozenset([a, b]))) is not None:
             beyond = won[frozenset([a])] + won[frozenset([b])] - none - both
-            pairs[a, b] = _cost(beyond, episodes)
+            pairs[a, b] = cost_of(beyond, episodes, weights)
     return Attribution(
         gaps=gaps,
         nominal=none,
         identified=full,
-        shares={gap: _cost(each, episodes) for gap, each in shares.items()},
-        alone={gap: _cost(none - won[frozenset([gap])], episodes) for gap in gaps},
+        shares={gap: cost_of(each, episodes, weights) for gap, each in shares.items()},
+        alone={gap: cost_of(none - won[frozenset([gap])], episodes, weights) for gap in gaps},
         pairs=pairs,
+        weights=None if weights is None else np.repeat(weights, episodes),
     )
+
+
+def weights_of(won: np.ndarray, measured: Rate) -> np.ndarray:
+    """(points,) 1 on average: how likely it is that the robot does no better than (points, n)."""
+    grid = (np.arange(_GRID) + 0.5) / _GRID
+    good, bad = measured.successes, measured.trials - measured.successes
+    robot = grid ** (good - 0.5) * (1.0 - grid) ** (bad - 0.5)
+    of = won.sum(axis=1)[:, None]
+    above = 1.0 - betainc(of + 0.5, won.shape[1] - of + 0.5, grid)
+    likely = above @ (robot / robot.sum()) + 1e-9
+    return likely / likely.mean()
 
 
 def _all_orders(gaps: tuple[str, ...]) -> list[list[str]]:
@@ -240,16 +275,17 @@ def _all_orders(gaps: tuple[str, ...]) -> list[list[str]]:
     ]
 
 
-def _cost(each: np.ndarray, episodes: int = 1) -> Cost:
-    """The mean of changes (n,), episodes at one point lying together.
+def cost_of(each: np.ndarray, episodes: int = 1, weights: np.ndarray | None = None) -> Cost:
+    """The mean of changes (n,), episodes at one point lying together; weights are the points'.
 
     Points of the posterior are as many possible truths: what differs between them is doubt about
     the truth, and does not average out. What differs within them is chance, and does.
     """
     at = each.reshape(-1, episodes)
+    w = np.full(len(at), 1.0 / len(at)) if weights is None else weights / weights.sum()
     middle = at.mean(axis=1)
-    chance = at.var(axis=1, ddof=1).mean() / episodes if episodes > 1 else 0.0
-    between = middle.var(ddof=1) if len(middle) > 1 else 0.0
+    value, few = float(w @ middle), float(w @ w)
+    chance = w @ at.var(axis=1, ddof=1) / episodes if episodes > 1 else 0.0
+    between = w @ (middle - value) ** 2 / (1.0 - few) if few < 1.0 else 0.0
     doubt = max(between - chance, 0.0) if episodes > 1 else 0.0
-    error = between / len(middle)
-    return Cost(value=float(each.mean()), spread=float(np.sqrt(doubt + error)))
+    return Cost(value=value, spread=float(np.sqrt(doubt + between * few)))

@@ -58,9 +58,8 @@ def split(
     """
     loss = simulated.share - measured.share
     kept = _HALF if doubted else 1.0
-    middle = _accounted(
-        answer.parts[None], np.array([loss]), found, None, np.array([strange]), kept
-    )[0]
+    here = (answer.parts[None], np.array([loss]), found, None, np.array([strange]), kept)
+    middle = _accounted(*here, bounded=True)[0]
     draws = _drawn(answer, found, simulated, measured, strange, generator, kept)
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     names = (*GAPS, UNEXPLAINED)
@@ -123,8 +122,14 @@ def _accounted(
     costs: np.ndarray | None,
     strange: np.ndarray,
     kept: float,
+    *,
+    bounded: bool = False,
 ) -> np.ndarray:
-    """(k, 9) points of each gap and of the rest, for parts (k, 8) of losses (k,)."""
+    """(k, 9) points of each gap and of the rest, for parts (k, 8) of losses (k,).
+
+    Bounded, trials blame gaps for no more than identified ones leave of the loss. What may be true
+    is not: noise of the one would be taken off the other.
+    """
     points = parts * loss[:, None] * (1.0 - strange[:, None])
     if found is not None:
         names = [gap for gap in found.gaps if gap in GAPS]
@@ -133,10 +138,21 @@ def _accounted(
             costs = np.array([[found.shares[gap].value for gap in names]])
         beyond = np.maximum(points[:, columns] - costs, 0.0)
         too_much = np.maximum(costs - np.maximum(points[:, columns], 0.0), 0.0).sum(axis=1)
-        points[:, columns] = costs + kept * beyond
-        points = _taken_off(points, np.setdiff1d(np.arange(len(GAPS)), columns), too_much)
+        others = np.setdiff1d(np.arange(len(GAPS)), columns)
+        points[:, columns] = kept * beyond
+        points = _taken_off(points, others, too_much)
+        if bounded:
+            points = _within(points, loss - costs.sum(axis=1))
+        points[:, columns] += costs
     rest = loss - points.sum(axis=1)
     return np.column_stack([points, rest])
+
+
+def _within(points: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """No more than what is left of the loss, in the same proportions."""
+    total = np.maximum(points, 0.0).sum(axis=1)
+    share = np.clip(left, 0.0, None) / np.maximum(total, 1e-12)
+    return np.where(points > 0.0, points * np.minimum(share, 1.0)[:, None], points)
 
 
 def _taken_off(points: np.ndarray, others: np.ndarray, too_much: np.ndarray) -> np.ndarray:

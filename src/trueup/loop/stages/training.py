@@ -108,7 +108,7 @@ def kept(job: Job, space: Space, settings: train.Settings) -> Policy:
         made["space"] = space.to_json()
     key = hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:12]
     folder = job.cache / f"{job.settings.world.replace('/', '-')}-{key}"
-    with locked(folder):
+    with locked(folder, wait=job.tell):  # another run may be making the same policy
         if not (folder / _DONE).exists():
             trained = _trained(job, folder, space, settings)
             with whole(folder / _DONE) as partial:
