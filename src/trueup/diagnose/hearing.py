@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
 from trueup.diagnose.failures import analysed
 from trueup.diagnose.gap_report import Departure, GapReport
 from trueup.diagnose.trialed import Trials
+from trueup.episodes.episode import JOINTS
 from trueup.errors import TrueupError
 from trueup.worlds import World
 
 _PROBED = ("contact", "object")
+_NOTICED = (
+    0.002  # rad that a joint is off: a policy does not notice less, encoders read as coarsely
+)
 
 
 class Told(Protocol):
@@ -22,6 +26,8 @@ class Told(Protocol):
     def findings(self) -> Sequence[Any]: ...
     @property
     def check(self) -> Any: ...
+    @property
+    def fitted(self) -> Any: ...
 
 
 def evidence_of(told: Sequence[Told]) -> tuple[str, ...]:
@@ -32,9 +38,15 @@ def evidence_of(told: Sequence[Told]) -> tuple[str, ...]:
 
 
 def doubts_of(told: Sequence[Told]) -> tuple[str, ...]:
-    """What the identification could not explain."""
-    checks = [one.check for one in told if one.check is not None]
+    """What the identification could not explain, as far as a policy could notice it."""
+    checks = [one.check for one in told if one.check is not None and _noticed(one.fitted.after)]
     return tuple(check.sentences[0] for check in checks if not check.inside)
+
+
+def _noticed(misfit: Mapping[str, float]) -> bool:
+    """Whether joints are off by more than a policy minds; other signals always may be."""
+    joints = [off for column, off in misfit.items() if column.startswith(f"{JOINTS}/")]
+    return not joints or max(joints) > _NOTICED
 
 
 def departures_of(told: Sequence[Told], world: World) -> tuple[Departure, ...]:

@@ -1,0 +1,37 @@
+"""What a simulator misses is a doubt only where a policy could notice it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.loop.found import estimate
+from trueup.diagnose.hearing import doubts_of
+from trueup.identify import Misfit
+from trueup.identify.check import Check
+
+OFF = Check(excess={"elbow_flex": 20.0}, allowed={"elbow_flex": 1.2})
+SAID = (OFF.sentences[0],)
+
+
+def doubts(check: Check, **off_rad: float) -> tuple[str, ...]:
+    after = {f"joint_position/{name}": off for name, off in off_rad.items()}
+    known = estimate({"latency/action_delay": (0.05, 0.001)})
+    return doubts_of(
+        [replace(known, check=check, fitted=Misfit(episodes=1, before={}, after=after))]
+    )
+
+
+def test_ten_milliradians_that_nothing_explains_are_a_doubt():
+    assert doubts(OFF, elbow_flex=0.010, gripper=0.0001) == SAID
+
+
+def test_a_tenth_of_a_milliradian_is_none_however_sure_it_is():
+    assert doubts(OFF, elbow_flex=0.0001) == ()
+
+
+def test_what_the_simulator_can_produce_is_none():
+    assert doubts(replace(OFF, excess={"elbow_flex": 1.1}), elbow_flex=0.010) == ()
+
+
+def test_signals_other_than_joints_always_may_matter():
+    assert doubts(OFF) == SAID
