@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tests.loop.found import estimate
-from trueup.diagnose.hearing import doubts_of
+from trueup.diagnose.hearing import doubts_of, evidence_of
 from trueup.identify import Misfit
 from trueup.identify.check import Check
 
@@ -35,3 +37,17 @@ def test_what_the_simulator_can_produce_is_none():
 
 def test_signals_other_than_joints_always_may_matter():
     assert doubts(OFF) == SAID
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["latency/action_delay"], ("trials", "recordings")),
+        (["visual/camera/shift_x", "object/cube/size_z"], ("trials", "recordings")),
+        (["contact/fingertip-object/sliding"], ("trials", "probes")),
+        ([], ("trials",)),
+    ],
+)
+def test_a_hold_tells_how_large_a_thing_is_and_is_no_probe(names, words):
+    known = [estimate({name: (0.01, 0.001)}) for name in names]
+    assert evidence_of(known) == words

@@ -32,7 +32,8 @@ class Told(Protocol):
 
 def evidence_of(told: Sequence[Told]) -> tuple[str, ...]:
     """Trials, and which kinds of recordings beside them."""
-    gaps = {finding.name.split("/")[0] for one in told for finding in one.findings}
+    names = [f.name for one in told for f in one.findings if "/size_" not in f.name]
+    gaps = {name.split("/")[0] for name in names}  # how large a thing is, a hold tells as well
     free, probed = gaps - set(_PROBED), gaps & set(_PROBED)
     return ("trials", *(["recordings"] if free else []), *(["probes"] if probed else []))
 

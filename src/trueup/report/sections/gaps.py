@@ -107,7 +107,9 @@ def _bare(report: GapReport | Tried, caption: str) -> Table:
 def _between(report: GapReport | Tried) -> str:
     if report.loss <= 0:
         return "The robot does no worse than the simulator promises."
-    return f"{lost(report.loss)} lie between simulation and robot; nobody has split them by gap."
+    return (
+        f"From simulation to robot, {lost(report.loss)} went missing; nobody has split that by gap."
+    )
 
 
 def _pairs(report: GapReport) -> list[Block]:
