@@ -1,10 +1,13 @@
 """Zeros and camera are found again from a thing that was carried, and what is not told is said."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
+from trueup.episodes import Channel
 from trueup.errors import TrueupError
 from trueup.hardware import open_robot
 from trueup.identify.probing import identify_hand_eye
@@ -52,6 +55,35 @@ def test_the_truth_lies_within_what_is_believed(off):
     at = np.where(scaled, np.log(np.maximum(at, 1e-9)), at)
     z = (at - found.belief.mean) / np.sqrt(np.diag(found.belief.covariance))
     assert np.abs(z).max() < 3.5
+
+
+def test_a_camera_that_leans_is_told_from_the_table_by_how_the_thing_lies(tmp_path):
+    """A thing that lies on a table lies flat: a camera that sees it lean leans itself."""
+    leaning = {"visual/camera/turn_x": 0.012, "visual/camera/turn_y": -0.012}
+    episodes = carried(tmp_path, {**leaning, "visual/tracker/noise": 0.001})
+    assert grasps_in(seen_in(WORLD), episodes)[0].upright[:2] == pytest.approx(
+        [-0.012, -0.012], abs=1e-3
+    )
+    found = identify_hand_eye(WORLD, episodes)
+    for name, truth in leaning.items():
+        assert found.point[name] == pytest.approx(truth, abs=0.005), name
+    for name in ("environment/table/tilt_x", "environment/table/tilt_y"):
+        assert found.point[name] == pytest.approx(0.0, abs=0.003), name
+
+
+def test_a_thing_that_lies_on_no_face_does_not_tell_how_a_camera_leans(off):
+    episode = off[0]
+    turn = episode["cube_orientation"]
+    tilted = Rotation.from_euler("x", 0.6) * Rotation.from_quat(turn.values, scalar_first=True)
+    other = Channel(
+        values=tilted.as_quat(scalar_first=True),
+        time_s=turn.time_s,
+        unit=turn.unit,
+        names=turn.names,
+    )
+    signals = {**episode.signals, "cube_orientation": other}
+    grasps = grasps_in(seen_in(WORLD), [replace(episode, signals=signals)])
+    assert grasps and not any(len(grasp.upright) for grasp in grasps)
 
 
 def test_a_thing_that_is_raised_is_held_and_one_that_stands_is_not(off):

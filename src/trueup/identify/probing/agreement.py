@@ -17,8 +17,9 @@ from trueup.worlds.kinematics import ForwardKinematics
 SITE = "tcp"
 LATE, _READ_LATE = "visual/tracker/delay", "latency/encoder_delay"
 TABLE = tuple(f"environment/table/{name}" for name in ("height", "tilt_x", "tilt_y"))
-_HOLD_M = np.array([0.002, 0.006, 0.006])  # a thing's middle from the tcp: across, along, deep
+_HOLD_M = np.array([0.002, 0.012, 0.012])  # a thing's middle from the tcp: across, along, deep
 _PLACE_M, _REST_M = 0.0015, 0.0005  # what a hold does not repeat better than
+_FLAT_RAD = 0.004  # what a thing that lies on a table does not lie flatter than
 _TURN_RAD = np.array([0.15, 0.015, 0.015])  # about the jaw's own axis a thing swings as it hangs
 _CREEPS = 2.25  # s²: readings are off by as much as a thing creeps in so long, about 1.5 s
 _MEMORY_S = 0.4  # readings nearer than this err together
@@ -40,6 +41,8 @@ class _Apart:
         turn: (k, 3) rad, the same of the orientation.
         hold: (g, 3) m, of each hold: where the thing lay beside where holds lie.
         rest: (g,) m, of each hold: how high the thing stood above where the table is.
+        lean: (h, 2) of each hold that tells: how far it leaned before from how the table lies, in
+            units of what it may.
         weight: (k,) of each row, so that neighbours do not count as news.
     """
 
@@ -47,11 +50,21 @@ class _Apart:
     turn: np.ndarray
     hold: np.ndarray
     rest: np.ndarray
+    lean: np.ndarray
     weight: np.ndarray
 
 
 class Agreement:
-    """Holds as numbers that are small where hand and eye agree."""
+    """Holds as numbers that are small where hand and eye agree.
+
+    Args:
+        world: Whose arm and camera they are.
+        seen: How the thing is seen.
+        grasps: The holds.
+        belief: What is believed before.
+        arm: What was identified of the arm.
+        noise: Of a seen place in m, and of a seen turn in rad.
+    """
 
     def __init__(
         self,
@@ -60,6 +73,7 @@ class Agreement:
         grasps: Sequence[Grasp],
         belief: JointNormal,
         arm: Estimate | None,
+        noise: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self.space, self.belief, self.names = world.catalogue, belief, belief.names
         self._seen, self._grasps = seen, grasps
@@ -68,6 +82,9 @@ class Agreement:
         self._table = world.model.body("table").pos.copy() if TABLE[0] in self.names else None
         self._lag_s = 0.0 if arm is None else float(arm.point.get(_READ_LATE, 0.0))
         self._whiten = np.linalg.inv(np.linalg.cholesky(belief.covariance))
+        self._place_m = np.hypot(_PLACE_M, noise[0])
+        self._turn_rad = np.hypot(_TURN_RAD, noise[1])
+        self._rest_m = np.array([np.hypot(_REST_M, noise[0] / np.sqrt(g.rested)) for g in grasps])
 
     def solved(self) -> tuple[np.ndarray, np.ndarray]:
         """The best numbers, and their covariance: Gauss-Newton that trusts far readings less."""
@@ -123,13 +140,14 @@ class Agreement:
         """Readings and beliefs in units of what they may be off, and how far readings count."""
         apart = self._apart(x, self._grasps)
         weight = apart.weight[:, None]
-        turned = apart.turn * weight[: len(apart.turn)] / _TURN_RAD
+        turned = apart.turn * weight[: len(apart.turn)] / self._turn_rad
         data = np.concatenate(
             [
-                (apart.place * weight / _PLACE_M).ravel(),
+                (apart.place * weight / self._place_m).ravel(),
                 turned.ravel(),
                 (apart.hold / _HOLD_M).ravel(),
-                apart.rest / _REST_M,
+                apart.rest / self._rest_m,
+                apart.lean.ravel(),
             ]
         )
         trust = (1.0 + data**2 / _FAR**2) ** -0.5
@@ -143,6 +161,7 @@ class Agreement:
             turn=np.concatenate([part.turn for part in parts]),
             hold=np.concatenate([part.hold for part in parts]),
             rest=np.concatenate([part.rest for part in parts]),
+            lean=np.concatenate([part.lean for part in parts]),
             weight=np.concatenate([part.weight for part in parts]),
         )
 
@@ -173,6 +192,7 @@ class Agreement:
             turn=_crept(grasp.time_s, twist, news) if len(twist) else twist,
             hold=(lies - marker)[None],
             rest=self._stood(p, turn, grasp)[None],
+            lean=self._leaned(p, turn, grasp),
             weight=np.full(len(q), np.sqrt(news)),
         )
 
@@ -192,6 +212,14 @@ class Agreement:
         top = self._table[2] + p[TABLE[0]] + p[TABLE[1]] * dy - p[TABLE[2]] * dx
         half = 0.5 * np.exp(p[f"object/{self._seen.body}/size_z"])
         return np.asarray(z - p.get("visual/tracker/bias_z", 0.0) - top - half)
+
+    def _leaned(self, p: Mapping[str, float], turn: np.ndarray, grasp: Grasp) -> np.ndarray:
+        """(1, 2) how far the thing leaned from the table; none where nobody saw it lie."""
+        if self._table is None or not len(grasp.upright):
+            return np.zeros((0, 2))
+        up = Rotation.from_rotvec(-turn).apply(grasp.upright)
+        table = np.array([p[TABLE[2]], -p[TABLE[1]]])
+        return (up[:2] - table)[None] / np.hypot(_FLAT_RAD, grasp.unsteady)
 
 
 def _crept(time_s: np.ndarray, off: np.ndarray, news: float) -> np.ndarray:

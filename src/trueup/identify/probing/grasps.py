@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from trueup.effects import Tracker
 from trueup.episodes import Episode
@@ -15,8 +16,12 @@ from trueup.worlds import World
 
 _RAISED_M = 0.015  # a thing this far above where it stood is in the hand
 _REST_S = 0.2  # at the beginning nobody has touched it yet
+_LYING_RAD = 0.3  # a face that leans further is not the one it lies on
 _LEAST_S = 0.3  # in the hand; shorter holds tell little, and may be throws
 _ROWS_PER_S = 10.0  # of a hold: neighbours say the same
+
+
+_UNTOLD = (np.zeros(0), 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +52,9 @@ class Grasp:
         place: (k, 3) where.
         turn: (k, 4) its orientation, w first; empty (k, 0) where nobody tracks it.
         rest: (3,) where it stood before it was touched.
+        rested: Frames that say so.
+        upright: (3,) which way was up for it then, as it was seen; empty where nobody could tell.
+        unsteady: How far that varied, in rad, by the number of frames.
     """
 
     clock_s: np.ndarray
@@ -55,6 +63,9 @@ class Grasp:
     place: np.ndarray
     turn: np.ndarray
     rest: np.ndarray
+    rested: int
+    upright: np.ndarray
+    unsteady: float
 
     def read(self, late_s: float) -> np.ndarray:
         """(k, nu) joints when the thing was seen, if seeing takes so much longer than reading."""
@@ -97,6 +108,7 @@ def _grasps(seen: Seen, episode: Episode) -> Iterator[Grasp]:
     if not early.any():
         return
     rest = np.median(place.values[early], axis=0)
+    upright, unsteady = _upright(turn.values[early]) if turn is not None else _UNTOLD
     high = known & (place.values[:, 2] > rest[2] + _RAISED_M)
     for rows in _runs(high):
         rows = _thinned(place.time_s, rows)
@@ -109,7 +121,21 @@ def _grasps(seen: Seen, episode: Episode) -> Iterator[Grasp]:
             place=place.values[rows].astype(float),
             turn=np.zeros((len(rows), 0)) if turn is None else turn.values[rows].astype(float),
             rest=rest.astype(float),
+            rested=int(early.sum()),
+            upright=upright,
+            unsteady=unsteady,
         )
+
+
+def _upright(turn: np.ndarray) -> tuple[np.ndarray, float]:
+    """The axis of a thing that points up, in the world, as the mean of (k, 4); and how sure."""
+    axes = Rotation.from_quat(turn.astype(float), scalar_first=True).as_matrix()
+    lying = int(np.abs(axes[:, 2, :].mean(axis=0)).argmax())
+    up = axes[:, :, lying] * np.sign(axes[:, 2, lying].mean())
+    mean = up.mean(axis=0) / np.linalg.norm(up.mean(axis=0))
+    if np.linalg.norm(mean[:2]) > _LYING_RAD:
+        return _UNTOLD
+    return mean, float(np.sqrt(up[:, :2].var(axis=0).mean() / len(up)))
 
 
 def _runs(flags: np.ndarray) -> list[np.ndarray]:

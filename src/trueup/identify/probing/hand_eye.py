@@ -19,6 +19,7 @@ from trueup.errors import TrueupError
 from trueup.identify.estimate import VAGUE, Estimate, Finding
 from trueup.identify.probing.agreement import LATE, SITE, TABLE, Agreement, scaled
 from trueup.identify.probing.grasps import Grasp, Seen, grasps_in, seen_in
+from trueup.identify.readings.tracked import tracked_noise
 from trueup.space import JointNormal, Parameter
 from trueup.versions import versions
 from trueup.worlds import World
@@ -30,6 +31,8 @@ _SEEN = (
     LATE,
 )
 _WIDER = 3.0  # than usual: what is asked for here is what nobody measured
+_MOUNTED = 8.0  # the same of a camera's mount, which is bumped, or was put up by eye
+_STOOD_ON = 1.0  # the same of the table: the arm stands on it, too
 _LEAST_HOLDS = 2
 _ALIKE = ("actuation/shoulder_pan/zero_offset", "visual/camera/turn_z")
 
@@ -55,7 +58,7 @@ def identify_hand_eye(
             "does not find it.",
         )
     fit, held = _parted(grasps)
-    problem = Agreement(world, seen, fit, _belief(world, seen, arm), arm)
+    problem = Agreement(world, seen, fit, _belief(world, seen, arm), arm, _noise(episodes))
     x, covariance = problem.solved()
     told = [n for n in problem.names if arm is None or n not in _known(problem.names, arm)]
     return Estimate(
@@ -73,6 +76,12 @@ def identify_hand_eye(
             "versions": versions("mujoco", "numpy", "scipy"),
         },
     )
+
+
+def _noise(episodes: Sequence[Episode]) -> tuple[float, float]:
+    """Of a seen place and of a seen turn; none where nobody can tell."""
+    heard = tracked_noise(episodes)
+    return (0.0, 0.0) if heard is None else (heard.noise.value, heard.angle_noise.value)
 
 
 def _parted(grasps: Sequence[Grasp]) -> tuple[list[Grasp], list[Grasp]]:
@@ -96,7 +105,7 @@ def _belief(world: World, seen: Seen, arm: Estimate | None) -> JointNormal:
     space = world.catalogue.select(*names)
     names = list(space.names)
     mean = np.array([scaled(p, p.nominal) for p in space])
-    covariance = np.diag([(_WIDER * _usual(p)) ** 2 for p in space])
+    covariance = np.diag([(_wider(p.name) * _usual(p)) ** 2 for p in space])
     known = [] if arm is None else _known(names, arm)
     if arm is not None and known:
         at = [names.index(n) for n in known]
@@ -104,6 +113,12 @@ def _belief(world: World, seen: Seen, arm: Estimate | None) -> JointNormal:
         mean[at] = told.mean
         covariance[np.ix_(at, at)] = told.covariance
     return JointNormal(tuple(names), mean, covariance)
+
+
+def _wider(name: str) -> float:
+    if name in TABLE:
+        return _STOOD_ON
+    return _MOUNTED if name.startswith("visual/camera/") else _WIDER
 
 
 def _known(names: Sequence[str], arm: Estimate) -> list[str]:
