@@ -71,7 +71,7 @@ EVERYTHING = {
 
 def test_everything_that_is_given_is_told(capsys, folder):
     text = said(capsys, *words(folder, **EVERYTHING))
-    assert "latency costs most of it" in text and "sim-to-sim" in text
+    assert "latency costs the most" in text and "sim-to-sim" in text
     assert "Traceback" not in text
     kept = json.loads((folder / "report" / "report.json").read_text())
     assert kept["title"] == "One arm"

@@ -47,7 +47,7 @@ def _lost(material: Material) -> str:
     sure = f"{points(first.points)} points, 90 % interval {points(first.low)} to "
     cause = "no effect of the simulator explains most of it"
     if first.gap != UNEXPLAINED:
-        cause = f"{first.gap} costs most of it" if first.sure else f"{first.gap} is suspected first"
+        cause = f"{first.gap} costs the most" if first.sure else f"{first.gap} is suspected first"
     return f"{said}: {lost(before.loss)} are lost, and {cause} ({sure}{points(first.high)})."
 
 
