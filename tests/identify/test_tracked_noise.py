@@ -116,6 +116,15 @@ def test_too_few_frames_are_said_to_be_too_few(seen):
     assert "Only" in found.noise.sentence and found.priors == {}
 
 
+def test_a_thing_that_was_never_seen_tells_nothing(seen):
+    turn = seen["cube_orientation"]
+    blind = Channel(
+        values=np.zeros_like(turn.values), time_s=turn.time_s, unit=turn.unit, names=turn.names
+    )
+    found = heard({**seen.signals, "cube_orientation": blind}, seen.period_s)
+    assert found.priors == {}
+
+
 def moved(channel: Channel, way: np.ndarray) -> Channel:
     values = channel.values + np.outer(way, [1.0, 0.0, 0.0])
     return Channel(values=values, time_s=channel.time_s, unit=channel.unit, names=channel.names)

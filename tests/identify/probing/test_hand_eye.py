@@ -82,7 +82,11 @@ def test_a_thing_that_lies_on_no_face_does_not_tell_how_a_camera_leans(off):
         names=turn.names,
     )
     signals = {**episode.signals, "cube_orientation": other}
-    grasps = grasps_in(seen_in(WORLD), [replace(episode, signals=signals)])
+    unseen = np.where(turn.time_s[:, None] < 0.5, 0.0, turn.values)  # no orientation at first
+    blind = Channel(values=unseen, time_s=turn.time_s, unit=turn.unit, names=turn.names)
+    hidden = {**episode.signals, "cube_orientation": blind}
+    both = [replace(episode, signals=some) for some in (signals, hidden)]
+    grasps = grasps_in(seen_in(WORLD), both)
     assert grasps and not any(len(grasp.upright) for grasp in grasps)
 
 

@@ -19,8 +19,6 @@ _REST_S = 0.2  # at the beginning nobody has touched it yet
 _LYING_RAD = 0.3  # a face that leans further is not the one it lies on
 _LEAST_S = 0.3  # in the hand; shorter holds tell little, and may be throws
 _ROWS_PER_S = 10.0  # of a hold: neighbours say the same
-
-
 _UNTOLD = (np.zeros(0), 0.0)
 
 
@@ -129,6 +127,9 @@ def _grasps(seen: Seen, episode: Episode) -> Iterator[Grasp]:
 
 def _upright(turn: np.ndarray) -> tuple[np.ndarray, float]:
     """The axis of a thing that points up, in the world, as the mean of (k, 4); and how sure."""
+    turn = turn[np.linalg.norm(turn, axis=1) > 0.5]  # frames in which nobody saw it have none
+    if not len(turn):
+        return _UNTOLD
     axes = Rotation.from_quat(turn.astype(float), scalar_first=True).as_matrix()
     lying = int(np.abs(axes[:, 2, :].mean(axis=0)).argmax())
     up = axes[:, :, lying] * np.sign(axes[:, 2, lying].mean())

@@ -102,6 +102,8 @@ def _steps(episode: Episode, thing: str) -> _Steps:
     place, turn = place[:n], turn[:n]
     whole = np.isfinite(place).all(axis=1) & (np.linalg.norm(turn, axis=1) > 0.5)
     place, turn = place[whole], turn[whole]
+    if not len(place):
+        return _Steps(place=np.zeros((0, 3)), turn=np.zeros((0, 3)), again=0, due=0)
     same = (np.diff(place, axis=0) == 0.0).all(axis=1) & (np.diff(turn, axis=0) == 0.0).all(axis=1)
     read = _read_anew(episode, whole)
     new = np.append(True, ~same)
