@@ -9,10 +9,8 @@ from trueup.episodes import Dataset, Episode
 from trueup.errors import TrueupError
 from trueup.identify import Estimate, noise_model, readable
 from trueup.loop.job import Job
+from trueup.loop.stages.recording import DATA
 from trueup.space import Fixed, Joint, Prior, Space, Uniform
-
-DATA = "recordings"
-"""The folder of a run that they are in."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,8 +15,9 @@ from trueup.identify.probing import identify_contact, identify_hand_eye
 from trueup.identify.probing.contact import STRANGE
 from trueup.identify.probing.probes import CARRIED, kind_of
 from trueup.loop.estimates import ARM, CONTACT, HAND_EYE, estimates
-from trueup.loop.hearing import DATA, heard
+from trueup.loop.hearing import heard
 from trueup.loop.job import Job
+from trueup.loop.stages.recording import DATA
 from trueup.loop.truing import scaled, trued_up
 from trueup.space import Space
 from trueup.worlds import World

@@ -14,11 +14,12 @@ from trueup.episodes import Dataset, Outcome, Writer
 from trueup.errors import TrueupError
 from trueup.files import whole_folder
 from trueup.hardware import Robot, RobotLost
-from trueup.loop.hearing import DATA
 from trueup.loop.job import Job
 from trueup.plan import Costs, Kind, Protocol, planned
 from trueup.record import Body, Keyboard, Motion, NotWritten, Recorder, get
 from trueup.streams import seeds_from
+
+DATA = "recordings"
 
 
 def plan(job: Job) -> str:
