@@ -96,12 +96,12 @@ def diagnose(
         successes=round(bank.nominal * bank.nominal_trials), trials=bank.nominal_trials
     )
     measured = Rate(successes=int(won.sum()), trials=len(won))
+    loss = simulated.share - measured.share
     generator = np.random.default_rng([seed, 6])
     found = _attribution(case, measured, generator, draws, threads, tell) if case.beliefs else None
     notes = [*case.trials.notes, *case.doubts, *_notes(simulated, measured)]
     parts = None
     if found is not None and _contradicted(found, measured):
-        loss = simulated.share - measured.share
         slight = found.lost.value <= _SLIGHTLY * loss
         notes.append(_contradiction(found, measured, slight))
         if slight:
@@ -110,9 +110,9 @@ def diagnose(
             found = found.void()
         else:
             found, case = None, replace(case, evidence=("trials",))
-    elif found is not None and found.lost.value > simulated.share - measured.share > 0:
-        found = found.scaled((simulated.share - measured.share) / found.lost.value)
-    if len(won) >= FEWEST and simulated.share - measured.share >= _LEAST:
+    elif found is not None and found.lost.value > loss > 0:
+        found = found.scaled(loss / found.lost.value)
+    if len(won) >= FEWEST and loss >= _LEAST:
         parts = _split(case, found, simulated, measured, generator, seed, tell, notes)
     report = _report(case, simulated, measured, parts, found, tuple(notes))
     made = {
