@@ -19,6 +19,7 @@ from trueup.identify import Estimate
 from trueup.loop.estimates import estimates
 from trueup.loop.hearing import completed, heard
 from trueup.loop.job import Job
+from trueup.loop.lock import locked
 from trueup.policies import Policy
 from trueup.space import Prior
 from trueup.versions import versions
@@ -32,22 +33,26 @@ def bank(job: Job) -> str:
     mark = mark_of(policy)
     known = [mark, asdict(job.settings.bank), job.settings.seed, versions("mujoco", "numpy")]
     key = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
-    path = job.cache / f"bank-{key}.npz"
-    if not path.exists():
-        made = built(
-            job.world,
-            piloted(policy),
-            job.world.catalogue,
-            np.random.default_rng([job.settings.seed, 5]),
-            policy=mark,
-            size=job.settings.bank,
-            threads=job.threads,
-            on_progress=job.tell,
-        )
-        made.save(path)
+    path = job.cache / f"bank-{key}" / "bank.npz"
+    with locked(path.parent, wait=job.tell):  # another run may be making the same one
+        if not path.exists():
+            _built(job, policy, mark).save(path)
     with whole(job.path(BANK)) as partial:
         shutil.copyfile(path, partial)
     return f"{len(Bank.load(path))} bent worlds to read the trials against"
+
+
+def _built(job: Job, policy: Policy, mark: str) -> Bank:
+    return built(
+        job.world,
+        piloted(policy),
+        job.world.catalogue,
+        np.random.default_rng([job.settings.seed, 5]),
+        policy=mark,
+        size=job.settings.bank,
+        threads=job.threads,
+        on_progress=job.tell,
+    )
 
 
 def look(job: Job) -> str:
