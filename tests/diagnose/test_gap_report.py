@@ -78,6 +78,20 @@ def test_no_file_is_refused_in_words(tmp_path):
         GapReport.load(tmp_path / "none.json")
 
 
+def test_what_recordings_told_is_trained_with_and_not_recorded_again():
+    told = Departure(
+        name="visual/camera/shift_x",
+        unit="m",
+        nominal=0.0,
+        value=0.02,
+        low=0.01,
+        high=0.03,
+        left=0.1,
+    )
+    assert "calibrate" in sentences(report())[2]
+    assert "trueup narrow" in sentences(report(departures=(told,)))[2]
+
+
 def test_the_first_sentences_name_loss_cause_and_what_to_do():
     lost, cause, then, *rest = sentences(report())
     assert "98 %" in lost and "40 %" in lost and "58 points are lost" in lost

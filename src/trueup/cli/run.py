@@ -55,7 +55,7 @@ class RunLoop(Machine):
     target: _Share = None
     """Success on the robot at which there is nothing left to do; 0.9 by default."""
     steps: _Steps = None
-    """Control steps of the retraining, at most; 2e6 by default."""
+    """Control steps of the retraining, at most; 8e5 by default."""
     start_steps: _Steps = None
     """Control steps of the first training, at most; 4e6 by default."""
     seconds: Annotated[float | None, arg(metavar="S")] = None

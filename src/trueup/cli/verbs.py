@@ -79,6 +79,13 @@ VERBS = (
         "ListSpace",
     ),
     Verb(
+        "narrow",
+        "WORLD",
+        "The space to train in next, from what is known of the robot.",
+        "narrow",
+        "Narrow",
+    ),
+    Verb(
         "randomize",
         "WORLD",
         "Preview a plan: which worlds it draws, and whether they cover yours.",

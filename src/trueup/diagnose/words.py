@@ -28,6 +28,10 @@ _NEXT = {
     "latency": "Record a minute of free motion with `trueup record`, then `trueup identify`.",
     UNEXPLAINED: "No randomization helps against it: watch the failures (`trueup failures`).",
 }
+_TOLD = (
+    "Recordings told its numbers: train again with them, by `trueup narrow` and `trueup train "
+    "--space`, or mend what is off."
+)
 
 
 def sentences(report: GapReport) -> tuple[str, ...]:
@@ -100,7 +104,13 @@ def _then(report: GapReport, first: Share) -> str:
     second = report.ranked[1] if len(report.ranked) > 1 else None
     unsure = second is not None and second.high > first.points and second.gap != first.gap
     also = f" It may as well be {second.gap}: the intervals overlap." if unsure and second else ""
-    return f"{_NEXT[first.gap]}{also}"
+    return f"{_next(report, first.gap)}{also}"
+
+
+def _next(report: GapReport, gap: str) -> str:
+    """What to do about a gap: where recordings told its numbers, there is no need to record."""
+    told = any(departure.name.startswith(f"{gap}/") for departure in report.departures)
+    return _TOLD if told else _NEXT[gap]
 
 
 def _together(report: GapReport, gaps: tuple[str, str], points: float) -> str:

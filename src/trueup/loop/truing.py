@@ -39,7 +39,7 @@ class TruedUp:
 
 def trued_up(
     world: World,
-    report: GapReport,
+    report: GapReport | None,
     known: Sequence[Estimate],
     heard: Mapping[str, Prior] | None = None,
 ) -> TruedUp:
@@ -50,11 +50,11 @@ def trued_up(
     nominal: half as wide where their gap is not blamed; as wide as usual where it is, and
     recordings told which of its numbers; up to three times as wide where it is, and nobody knows
     which. What no gap explains widens all of these, by half a prior at most: a policy that is ready
-    for everything is good at nothing.
+    for everything is good at nothing. Without a report, they keep their prior as it is.
 
     Args:
         world: Where the policy is to be trained.
-        report: Which gap costs how much.
+        report: Which gap costs how much; None where that was not diagnosed.
         known: What was identified; the last one counts.
         heard: Noise of sensors and clocks, by parameter.
     """
@@ -72,19 +72,23 @@ def trued_up(
     return TruedUp(
         space=space,
         sentences=tuple(sentence for sentence in sentences if sentence),
-        short=_short(settled, widths, report, rest),
+        short=_short(settled, widths, rest, report is not None),
     )
 
 
-def blamed(report: GapReport) -> tuple[str, ...]:
+def blamed(report: GapReport | None) -> tuple[str, ...]:
     """Gaps that cost enough to be worth it, the most costly first."""
+    if report is None:
+        return ()
     return tuple(
         s.gap for s in report.ranked if s.points >= WORTH and s.gap != report.unexplained.gap
     )
 
 
-def _width(gap: Gap, report: GapReport, told: bool) -> float:
+def _width(gap: Gap, report: GapReport | None, told: bool) -> float:
     """How wide a gap's unidentified numbers are randomized, as a multiple of the usual."""
+    if report is None:
+        return 1.0
     if report.loss <= 0:
         return _AT_EASE
     strange = min(1.0, max(0.0, report.unexplained.points / report.loss))
@@ -95,7 +99,7 @@ def _width(gap: Gap, report: GapReport, told: bool) -> float:
     return 1.0 + _TOWARDS * part + slack
 
 
-def _others(world: World, report: GapReport, settled: set[str]) -> Space:
+def _others(world: World, report: GapReport | None, settled: set[str]) -> Space:
     """Numbers that nobody has identified: the usual ones, and all of a blamed gap without any."""
     usual = set(world.space.names)
     bare = {gap for gap in blamed(report) if gap not in {p.gap.value for p in world.space}}
@@ -186,29 +190,40 @@ def _fits(space: Space, name: str, prior: Prior) -> bool:
     return True
 
 
-def _sentence(gap: Gap, space: Space, settled: set[str], width: float, report: GapReport) -> str:
+def _sentence(
+    gap: Gap, space: Space, settled: set[str], width: float, report: GapReport | None
+) -> str:
     names = [p.name for p in space if p.gap is gap]
     if not names:
         return ""
     own = sum(name in settled for name in names)
-    points = report.share(str(gap)).points
-    costs = f"costs {points:.0f} points" if str(gap) in blamed(report) else "is not blamed"
     parts = []
     if own:
         parts.append(f"{_numbers(own)} as recordings say")
     if len(names) > own:
-        parts.append(f"{_numbers(len(names) - own)} {width:.1f} times as wide as usual")
-    return f"{str(gap).capitalize()} {costs}: {', '.join(parts)}."
+        wide = "" if f"{width:.1f}" == "1.0" else f"{width:.1f} times "
+        parts.append(f"{_numbers(len(names) - own)} {wide}as wide as usual")
+    return f"{str(gap).capitalize()}{_costs(gap, report)}: {', '.join(parts)}."
 
 
-def _short(settled: set[str], widths: Mapping[Gap, float], report: GapReport, rest: Space) -> str:
+def _costs(gap: Gap, report: GapReport | None) -> str:
+    if report is None:
+        return ""
+    if str(gap) not in blamed(report):
+        return " is not blamed"
+    return f" costs {report.share(str(gap)).points:.0f} points"
+
+
+def _short(settled: set[str], widths: Mapping[Gap, float], rest: Space, near: bool) -> str:
     wider = [
         f"{gap} {widths[gap]:.1f} times as wide"
         for gap in Gap
         if widths[gap] > 1.0 and any(p.gap is gap for p in rest)
     ]
     told = f"{_numbers(len(settled))} as identified"
-    return f"{told}; {', '.join(wider)}" if wider else f"{told}, the rest near nominal"
+    if wider:
+        return f"{told}; {', '.join(wider)}"
+    return f"{told}, the rest {'near nominal' if near else 'as usual'}"
 
 
 def _numbers(n: int) -> str:

@@ -1,0 +1,84 @@
+"""`trueup narrow`: the space to train in next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import arg
+
+from trueup.cli import show
+from trueup.cli.files import check_distinct, writable_file
+from trueup.cli.options import File, Machine, OneWorld
+from trueup.diagnose import GapReport
+from trueup.errors import TrueupError
+from trueup.identify import Estimate
+from trueup.loop import trued_up
+from trueup.worlds import World
+
+
+@dataclass(frozen=True, kw_only=True)
+class Narrow(OneWorld, Machine):
+    """The space to train in next, from what is known of the robot.
+
+    Numbers that recordings told are drawn from their posterior, with the doubt that is left. The
+    rest is randomized as usual; with --gaps, half as wide where a gap costs nothing, and wider
+    where it costs success and no recording told which of its numbers is off.
+
+    trueup narrow so101/lift --estimate out/identify/estimate.json --out space.json
+    """
+
+    estimate: Annotated[tuple[Path, ...], arg(metavar="FILE...")] = ()
+    """What recordings say, as `trueup identify` writes it; where several tell the same number, the
+    last one counts."""
+    gaps: Annotated[File, arg(metavar="GAPS")] = None
+    """Which gap costs how much: gaps.json of `trueup diagnose`."""
+    out: Annotated[File, arg(metavar="FILE")] = None
+    """Write the space here, for `trueup train --space`."""
+
+    def run(self) -> None:
+        """Narrow, then tell."""
+        if not self.estimate and not self.gaps:
+            raise TrueupError(
+                "Nothing is known of the robot: neither --estimate nor --gaps was given.",
+                fix="Record and identify it first: `trueup record`, `trueup identify`.",
+            )
+        if self.out:
+            read = {"--gaps": self.gaps, "WORLD": self.world_file}
+            read |= {f"--estimate {path}": path for path in self.estimate}
+            check_distinct(read=read, written={"--out": self.out})
+            writable_file(self.out)
+        world = self.opened_world()
+        report = None if self.gaps is None else _of(world, GapReport.load(self.gaps), self.gaps)
+        known = [_known(world, Estimate.load(path), path) for path in self.estimate]
+        found = trued_up(world, report, known)
+        if self.out:
+            found.space.save(self.out)
+        if self.json:
+            show.print_json(found.space.to_json())
+            return
+        for sentence in found.sentences:
+            print(sentence)
+        if self.out:
+            print(f"Written: {self.out}")
+            print(f"Next: trueup train {self.world} --space {self.out}")
+
+
+def _of(world: World, report: GapReport, path: Path) -> GapReport:
+    if report.world != world.name:
+        raise TrueupError(
+            f"{path} is a diagnosis in {report.world}, not in {world.name}.",
+            fix=f"Narrow {report.world}, or diagnose trials of {world.name}.",
+        )
+    return report
+
+
+def _known(world: World, estimate: Estimate, path: Path) -> Estimate:
+    if not any(name in world.catalogue for name in estimate.belief.names):
+        raise TrueupError(
+            f"{path} tells nothing of {world.name}: it is of {estimate.world}, and none of its "
+            "numbers is a parameter here.",
+            fix="Give an estimate of the same robot.",
+        )
+    return estimate
