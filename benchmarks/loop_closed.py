@@ -8,7 +8,7 @@ Runs are kept in a folder and gone on with, so this can be interrupted at any mo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -39,6 +39,7 @@ ORDER = 2 * _TEN
 """Kinds of robots, any first part of which is a fair sample: bent in two gaps; in two gaps and by
 an effect outside the space; by such an effect alone; in two gaps and with the other engine."""
 _HARD, _EASY = 0.2, 0.6
+_DRAWN = 40  # trials that say whether a reality is hard enough
 _JUDGED = 100  # trials on the robot that judge, beside the few that the loop may use
 
 Row = dict[str, Any]
@@ -83,25 +84,25 @@ def _drawn(kind: str, policy: Policy, generator: np.random.Generator) -> dict[st
         weaker = weakened(get(WORLD).catalogue, values, strength)
         file = {**file_of(get(WORLD), weaker, beyond), **engine}
         try:
-            won = _won(policy, file, generator)
+            share = won(policy, file, seeds_from(generator, _DRAWN))
         except TrueupError:  # the other engine has no such effect
             return None
-        if won >= _HARD:
-            return file if won <= _EASY else None
+        if share >= _HARD:
+            return file if share <= _EASY else None
     return None
 
 
-def _won(policy: Policy, file: dict[str, Any], generator: np.random.Generator) -> float:
-    """Share of trials that succeed."""
-    world, seeds = get(WORLD), seeds_from(generator, 40)
+def won(policy: Policy, file: Mapping[str, Any], seeds: np.ndarray) -> float:
+    """Share of trials in a reality that succeed."""
+    world = get(WORLD)
     if file.get("engine") != "bullet":
         return float(tried(world, policy, reality_from(file), seeds).success.mean())
     with TemporaryDirectory() as folder:
         path = Path(folder) / "reality.json"
         path.write_text(json.dumps(file), encoding="utf-8")
         address = f"rehearsal:{path}@{WORLD}"
-        series = Series(trials=40, seed=int(seeds[0]), address=address)
-        with open_robot(address, cells=40) as robot:
+        series = Series(trials=len(seeds), seed=int(seeds[0]), address=address)
+        with open_robot(address, cells=len(seeds)) as robot:
             robot.enable()
             return float(attempt(policy, robot, world, series, Path(folder) / "t").success.mean())
 

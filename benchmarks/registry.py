@@ -52,6 +52,7 @@ ROWS = {
     "diagnose": "benchmarks.diagnose_gaps",
     "diagnose-recorded": "benchmarks.diagnose_recorded",
     "loop": "benchmarks.loop_closed",
+    "diagnose-loop": "benchmarks.diagnose_looped",
     "loop-kills": "benchmarks.loop_kills",
     "plan": "benchmarks.plan_followed",
     "report-page": "benchmarks.report_page",
@@ -74,6 +75,7 @@ LONG = frozenset(
         "diagnose",
         "diagnose-recorded",
         "loop",
+        "diagnose-loop",
         "loop-kills",
         "plan",
     }
