@@ -219,6 +219,14 @@ def test_parameters_stand_in_units_of_what_was_believed():
     assert rows[MASS].cells[2] == "50 g"
 
 
+def test_two_estimates_say_what_they_cannot_tell_under_one_head():
+    other = replace(estimate(), unseen=("The table's tilt was not told.",))
+    made = reported(replace(material(), estimates=(estimate(), other)))
+    told = made.section("parameters").markdown()
+    assert told.count("What these data cannot tell") == 1
+    assert "of the elbow cannot be told apart" in told and "tilt was not told" in told
+
+
 def test_departures_take_the_place_of_estimates():
     from tests.plan.reports import departure
 

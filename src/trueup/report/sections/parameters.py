@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,8 +56,7 @@ def parameters_section(material: Material) -> Section:
                 "the robot really is."
             )
         )
-    for estimate in material.estimates:
-        blocks += _lists(estimate)
+    blocks += _lists(material.estimates)
     return Section(
         key="parameters",
         title="What the robot turned out to be",
@@ -139,11 +138,13 @@ def _placed(f: Finding, ends: np.ndarray, spread: float) -> _Placed:
     return _Placed(finding=f, low=float(low), value=float(value), high=float(high))
 
 
-def _lists(estimate: Estimate) -> list[Block]:
-    found = (
-        ("What these data cannot tell", estimate.unseen),
-        ("Which effects were tried", tuple(map(str, estimate.choices))),
-        ("Is anything missing?", estimate.check.sentences if estimate.check else ()),
-        ("About the recordings", estimate.notes),
-    )
-    return [Listing(head=head, items=tuple(items)) for head, items in found if items]
+def _lists(estimates: Sequence[Estimate]) -> list[Block]:
+    """What else was said, each kind under one head, whichever estimate it is of."""
+    found = {
+        "What these data cannot tell": [e.unseen for e in estimates],
+        "Which effects were tried": [tuple(map(str, e.choices)) for e in estimates],
+        "Is anything missing?": [e.check.sentences for e in estimates if e.check],
+        "About the recordings": [e.notes for e in estimates],
+    }
+    said = {head: tuple(item for items in each for item in items) for head, each in found.items()}
+    return [Listing(head=head, items=items) for head, items in said.items() if items]
