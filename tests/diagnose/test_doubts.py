@@ -31,6 +31,13 @@ def test_a_tenth_of_a_milliradian_is_none_however_sure_it_is():
     assert doubts(OFF, elbow_flex=0.0001) == ()
 
 
+def test_readings_that_are_coarse_are_none():
+    """Ten milliradians of steps and noise, and a hundredth beyond that what they should leave."""
+    coarse = replace(OFF, excess={"elbow_flex": 1.01}, allowed={"elbow_flex": 1.0})
+    assert doubts(coarse, elbow_flex=0.010) == ()
+    assert doubts(replace(coarse, excess={"elbow_flex": 1.1}), elbow_flex=0.010) != ()
+
+
 def test_what_the_simulator_can_produce_is_none():
     assert doubts(replace(OFF, excess={"elbow_flex": 1.1}), elbow_flex=0.010) == ()
 

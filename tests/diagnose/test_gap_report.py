@@ -90,6 +90,9 @@ def test_what_recordings_told_is_trained_with_and_not_recorded_again():
     )
     assert "calibrate" in sentences(report())[2]
     assert "trueup narrow" in sentences(report(departures=(told,)))[2]
+    assert not any("may stand for" in line for line in sentences(report(), doubted=True))
+    doubted = sentences(report(departures=(told,)), doubted=True)
+    assert "visual may stand for that" in doubted[3]
 
 
 def test_the_first_sentences_name_loss_cause_and_what_to_do():

@@ -122,7 +122,8 @@ def diagnose(
         "versions": versions("mujoco", "numpy", "torch"),
         **(parts.made if parts else {}),
     }
-    return replace(report, sentences=sentences(report), made=made)
+    words = sentences(report, doubted=bool(case.doubts))
+    return replace(report, sentences=words, made=made)
 
 
 def _attribution(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -40,14 +41,26 @@ def evidence_of(told: Sequence[Told]) -> tuple[str, ...]:
 
 def doubts_of(told: Sequence[Told]) -> tuple[str, ...]:
     """What the identification could not explain, as far as a policy could notice it."""
-    checks = [one.check for one in told if one.check is not None and _noticed(one.fitted.after)]
-    return tuple(check.sentences[0] for check in checks if not check.inside)
+    doubted = [one.check for one in told if one.check is not None and _noticed(one)]
+    return tuple(check.sentences[0] for check in doubted if not check.inside)
 
 
-def _noticed(misfit: Mapping[str, float]) -> bool:
+def _noticed(one: Told) -> bool:
     """Whether joints are off by more than a policy minds; other signals always may be."""
-    joints = [off for column, off in misfit.items() if column.startswith(f"{JOINTS}/")]
+    joints = [
+        off * _beyond(one.check, column.removeprefix(f"{JOINTS}/"))
+        for column, off in one.fitted.after.items()
+        if column.startswith(f"{JOINTS}/")
+    ]
     return not joints or max(joints) > _NOTICED
+
+
+def _beyond(check: Any, joint: str) -> float:
+    """How much of what is left of a joint is no noise of its sensor, as a share of 1."""
+    if joint not in check.excess or joint not in check.allowed:
+        return 1.0
+    usual = min(1.0, check.allowed[joint] / max(check.excess[joint], 1e-9))
+    return math.sqrt(1.0 - usual**2)
 
 
 def departures_of(told: Sequence[Told], world: World) -> tuple[Departure, ...]:

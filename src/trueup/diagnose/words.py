@@ -34,8 +34,13 @@ _TOLD = (
 )
 
 
-def sentences(report: GapReport) -> tuple[str, ...]:
-    """The answer: what was lost, to what, and what to do next; then what else can be said."""
+def sentences(report: GapReport, *, doubted: bool = False) -> tuple[str, ...]:
+    """The answer: what was lost, to what, and what to do next; then what else can be said.
+
+    Args:
+        report: Of what.
+        doubted: Whether recordings show something that nothing in their fit explains.
+    """
     found = [_lost(report)]
     if report.loss < _SMALL:
         found.append(_nothing(report))
@@ -50,6 +55,11 @@ def sentences(report: GapReport) -> tuple[str, ...]:
         return (*found, _rests_on(report.evidence))
     first = report.ranked[0]
     found += [_first(report, first), _then(report, first)]
+    if doubted and _told(report, first.gap):
+        found.append(
+            "Recordings also show what no number of the simulator makes the joints do: "
+            f"{first.gap} may stand for that."
+        )
     found += [
         _together(report, pair.gaps, pair.points) for pair in report.interactions if pair.sure
     ]
@@ -109,8 +119,12 @@ def _then(report: GapReport, first: Share) -> str:
 
 def _next(report: GapReport, gap: str) -> str:
     """What to do about a gap: where recordings told its numbers, there is no need to record."""
-    told = any(departure.name.startswith(f"{gap}/") for departure in report.departures)
-    return _TOLD if told else _NEXT[gap]
+    return _TOLD if _told(report, gap) else _NEXT[gap]
+
+
+def _told(report: GapReport, gap: str) -> bool:
+    """Whether recordings told numbers of a gap."""
+    return any(departure.name.startswith(f"{gap}/") for departure in report.departures)
 
 
 def _together(report: GapReport, gaps: tuple[str, str], points: float) -> str:

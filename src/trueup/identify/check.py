@@ -64,10 +64,11 @@ class Check:
                 "nothing is missing.",
             )
         worst = max(self.outside, key=lambda name: self.excess[name])
+        found, usual = _apart(self.excess[worst], self.allowed.get(worst, _UNTOLD))
         lines = [
             f"Unmodelled: {', '.join(self.outside)} differ from the simulator by more than their "
-            f"sensors and the fit's uncertainty explain ({worst}: {self.excess[worst]:.1f} times "
-            f"the sensor's noise, where {self.allowed.get(worst, _UNTOLD):.1f} would be usual)."
+            f"sensors and the fit's uncertainty explain ({worst}: {found} times the sensor's "
+            f"noise, where {usual} would be usual)."
         ]
         lines += [str(pattern) for pattern in self.patterns if pattern.column in self.outside]
         named = [suspect for suspect in self.suspects if suspect.gain > _NAMED][:4]
@@ -105,6 +106,15 @@ class Check:
             patterns=tuple(Pattern(**row) for row in data["patterns"]),
             suspects=tuple(Suspect.from_json(row) for row in data["suspects"]),
         )
+
+
+def _apart(found: float, usual: float) -> tuple[str, str]:
+    """Two numbers with as many digits as it takes to tell them apart."""
+    for digits in (1, 2, 3):
+        told = f"{found:.{digits}f}", f"{usual:.{digits}f}"
+        if told[0] != told[1]:
+            break
+    return told
 
 
 def checked(
