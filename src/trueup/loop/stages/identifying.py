@@ -7,7 +7,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from trueup.diagnose import GapReport
-from trueup.episodes import Dataset, Episode
+from trueup.episodes import Dataset, Episode, Outcome
 from trueup.errors import TrueupError
 from trueup.files import whole
 from trueup.identify import Estimate, identify, readable
@@ -28,7 +28,7 @@ _DOUBTED = 2.0  # times the usual prior: trials have shown that this robot is no
 def identified(job: Job) -> str:
     """Parameters from the recordings, and how sure."""
     episodes, unread = readable(Dataset.open(job.path(DATA)))
-    free = [episode for episode in episodes if not kind_of(episode) and not _carried(episode)]
+    free = [episode for episode in episodes if _free(episode)]
     if not free:
         raise TrueupError(
             f"{job.path(DATA)} has no recording of free motion to identify the arm from.",
@@ -94,8 +94,10 @@ def _touched(job: Job, probes: list[Episode], arm: Estimate) -> str:
     return f"; from probes, {_told(contact)}"
 
 
-def _carried(episode: Episode) -> bool:
-    return episode.labels.get("kind") == CARRIED
+def _free(episode: Episode) -> bool:
+    """Whether the arm moved freely: nothing was touched or carried, and no guard stopped it."""
+    carried = episode.labels.get("kind") == CARRIED
+    return not kind_of(episode) and not carried and episode.outcome is not Outcome.ABORTED
 
 
 def _agreed(job: Job, recorded: list[Episode], arm: Estimate) -> str:

@@ -16,10 +16,11 @@ from trueup.files import whole_folder
 from trueup.hardware import Robot, RobotLost
 from trueup.loop.job import Job
 from trueup.plan import Costs, Kind, Protocol, planned
-from trueup.record import Body, Keyboard, Motion, NotWritten, Recorder, get
+from trueup.record import Ask, Body, Keyboard, Motion, NotWritten, Recorder, get
 from trueup.streams import seeds_from
 
 DATA = "recordings"
+_TRIED = 2  # times that a motion may be cut short
 
 
 def plan(job: Job) -> str:
@@ -44,7 +45,9 @@ def record(job: Job) -> str:
     data = Dataset.open(job.path(DATA))
     seconds = sum(episode.duration_s for episode in data)
     whose = "yours" if given else "recorded"
-    return f"{len(data)} motions, {seconds:.0f} s, {whose}"
+    cut = sum(data.about(i).outcome is Outcome.ABORTED for i in range(len(data)))
+    short = f", {cut} of them cut short" if cut else ""
+    return f"{len(data)} motions, {seconds:.0f} s, {whose}{short}"
 
 
 def asked(protocol: Protocol, always: Sequence[str]) -> tuple[str, ...]:
@@ -115,7 +118,13 @@ def _left(motions: Sequence[Motion], folder: Path) -> list[Motion]:
     data = Dataset.open(folder)
     about = [data.about(i) for i in range(len(data))]
     done = [a.origin.get("motion") for a in about if a.outcome is not Outcome.ABORTED]
-    return [motion for motion in motions if motion.to_json() not in done]
+    cut = [a.origin.get("motion") for a in about if a.outcome is Outcome.ABORTED]
+
+    def times_cut(motion: Motion) -> int:
+        return cut.count(motion.to_json())
+
+    left = [m for m in motions if m.to_json() not in done and times_cut(m) < _TRIED]
+    return sorted(left, key=times_cut)
 
 
 def _play(job: Job, robot: Robot, motions: Sequence[Motion], folder: Path) -> None:
@@ -136,18 +145,53 @@ def _play(job: Job, robot: Robot, motions: Sequence[Motion], folder: Path) -> No
             seeds=seeds[0],
             on_progress=lambda now: job.tell(f"{now.motion}: {now.time_s:.0f} s"),
         )
-        ended = recorder.record(free).ended if free else ""
+        ended = _freely(job, recorder, free)
         for start, probe in zip(seeds[1:], () if ended else probes, strict=False):
-            try:
-                ended = replace(recorder, seeds=start).record([probe]).ended
-            except (NotWritten, RobotLost):
-                raise
-            except TrueupError as error:  # a thing out of reach, or seen where it is not
-                job.say(f"The probe {probe.title!r} was left out: {error.what}")
+            ended = _probed(job, replace(recorder, seeds=start), probe)
             if ended:
                 break
     if ended:
         raise TrueupError(
-            f"The recording ended early: {ended}.",
-            fix="Run the same command again; on a real robot, what was recorded is kept.",
+            f"The recording ended early: {ended.rstrip('.')}.",
+            fix="Run the same command again; on a real robot, what was recorded is kept, and a "
+            "motion that was cut short twice is left out.",
         )
+
+
+def _freely(job: Job, recorder: Recorder, motions: Sequence[Motion]) -> str:
+    """Record motions; why that ended early, if it did.
+
+    Where the guard stops one of them, the others are recorded without it, if that may be.
+    """
+    left, whole = list(motions), 0
+    while left:
+        found = recorder.record(left)
+        if not found.ended:
+            return ""
+        begun = len(found.plans)
+        whole += begun - 1
+        if not _may_go_on(recorder) or (begun == len(left) and not whole):
+            return found.ended
+        job.say(f"The motion {left[begun - 1].title!r} was left out: {found.ended}")
+        left = left[begun:]
+    return ""
+
+
+def _probed(job: Job, recorder: Recorder, probe: Motion) -> str:
+    """Record a probe, or leave it out and say why; why the recording ended, if it did."""
+    try:
+        ended = recorder.record([probe]).ended
+    except (NotWritten, RobotLost):
+        raise
+    except TrueupError as error:  # a thing out of reach, or seen where it is not
+        job.say(f"The probe {probe.title!r} was left out: {error.what}")
+        return ""
+    if ended and _may_go_on(recorder):
+        job.say(f"The probe {probe.title!r} was left out: {ended}")
+        return ""
+    return ended
+
+
+def _may_go_on(recorder: Recorder) -> bool:
+    """Whether to record on after a stop: nobody asked for it, and nobody has to look first."""
+    return not recorder.robot.real and recorder.control.asked() not in (Ask.ABORT, Ask.STOP)

@@ -1,0 +1,59 @@
+"""Recording in a run: what the guard stops is left out, and the rest is recorded."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.loop.turns import REACH, TINY, job
+from trueup.episodes import Dataset, Outcome
+from trueup.errors import TrueupError
+from trueup.loop import Job
+from trueup.loop.stages import recording
+from trueup.plan import Protocol
+
+JOINTS = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper")
+
+
+def crooked(folder: Path, motions: tuple[str, ...], said: list[str]) -> Job:
+    """A run with an arm put together a tooth off, whose elbow rubs when it is pushed."""
+    values = {f"actuation/{joint}/zero_offset": -0.2566 for joint in JOINTS}
+    values["actuation/elbow_flex/load_friction"] = 0.747
+    reality = {"trueup_reality": 1, "story": "Crooked.", "world": REACH, "values": values}
+    (folder / "crooked.json").write_text(json.dumps(reality))
+    robot = f"rehearsal:{folder / 'crooked.json'}@{REACH}"
+    settings = replace(TINY, robot=robot, motions=motions, seconds=90.0)
+    made = job(folder, settings, say=said.append)
+    nothing = Protocol(
+        world=REACH,
+        policy="",
+        real=False,
+        loss=0.0,
+        report_sha256="",
+        items=(),
+        stop=(),
+        sentences=(),
+    )
+    nothing.save(made.path("plan/protocol.json"))
+    return made
+
+
+def test_a_motion_that_the_guard_stops_is_left_out(tmp_path):
+    said: list[str] = []
+    made = crooked(tmp_path, ("triangle", "prbs"), said)
+    assert recording.record(made).endswith("1 of them cut short")
+    assert any("'triangle' was left out: 'elbow_flex' has been pushing" in line for line in said)
+    data = Dataset.open(made.path(recording.DATA))
+    outcomes = {data.about(i).origin["motion"]["kind"]: data.about(i).outcome for i in range(2)}
+    assert outcomes["triangle"] is Outcome.ABORTED
+    assert outcomes["prbs"] is None
+
+
+def test_where_it_stops_all_of_them_nothing_was_recorded(tmp_path):
+    made = crooked(tmp_path, ("triangle",), [])
+    with pytest.raises(TrueupError, match="ended early: 'elbow_flex' has been pushing"):
+        recording.record(made)
+    assert not made.path(recording.DATA).exists()
