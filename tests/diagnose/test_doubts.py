@@ -10,6 +10,7 @@ from tests.loop.found import estimate
 from trueup.diagnose.hearing import doubts_of, evidence_of
 from trueup.identify import Misfit
 from trueup.identify.check import Check
+from trueup.identify.lateness import Lateness
 
 OFF = Check(excess={"elbow_flex": 20.0}, allowed={"elbow_flex": 1.2})
 SAID = (OFF.sentences[0],)
@@ -36,6 +37,13 @@ def test_readings_that_are_coarse_are_none():
     coarse = replace(OFF, excess={"elbow_flex": 1.01}, allowed={"elbow_flex": 1.0})
     assert doubts(coarse, elbow_flex=0.010) == ()
     assert doubts(replace(coarse, excess={"elbow_flex": 1.1}), elbow_flex=0.010) != ()
+
+
+def test_commands_that_were_late_by_chance_are_none():
+    """The catalogue has lost commands; a replay cannot repeat which ones were lost."""
+    assert doubts(replace(OFF, lateness=Lateness(share=0.9, spread_s=0.006)), elbow_flex=0.01) == ()
+    stopped = Lateness(share=0.9, spread_s=0.2)
+    assert doubts(replace(OFF, lateness=stopped), elbow_flex=0.01) == SAID
 
 
 def test_what_the_simulator_can_produce_is_none():

@@ -40,9 +40,13 @@ def evidence_of(told: Sequence[Told]) -> tuple[str, ...]:
 
 
 def doubts_of(told: Sequence[Told]) -> tuple[str, ...]:
-    """What the identification could not explain, as far as a policy could notice it."""
+    """What the identification could not explain, as far as a policy could notice it.
+
+    Commands that were lost or late by chance are none: the catalogue has them, no replay repeats
+    them.
+    """
     doubted = [one.check for one in told if one.check is not None and _noticed(one)]
-    return tuple(check.sentences[0] for check in doubted if not check.inside)
+    return tuple(check.sentences[0] for check in doubted if not check.inside and not check.random)
 
 
 def _noticed(one: Told) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from trueup.episodes import Episode
 from trueup.episodes.episode import JOINTS
 from trueup.identify.expected import allowed, excess_of, sensor_of
+from trueup.identify.lateness import Lateness, lateness_of
 from trueup.identify.leftover import Column
 from trueup.identify.leftover import Pattern as Pattern
 from trueup.identify.problem import Problem
@@ -36,12 +37,14 @@ class Check:
         allowed: By column, how large that may become if nothing is missing.
         patterns: Regularities in it.
         suspects: Effects that are not in the fit and would explain some of it.
+        lateness: What of it all joints have in common, if they were early or late together.
     """
 
     excess: Mapping[str, float]
     allowed: Mapping[str, float] = field(default_factory=dict)
     patterns: tuple[Pattern, ...] = ()
     suspects: tuple[Suspect, ...] = ()
+    lateness: Lateness | None = None
 
     @property
     def outside(self) -> tuple[str, ...]:
@@ -54,6 +57,11 @@ class Check:
     def inside(self) -> bool:
         """Whether nothing is missing that the sensors could show."""
         return not self.outside
+
+    @property
+    def random(self) -> bool:
+        """Whether what is missing is chance that the catalogue has: commands late or lost."""
+        return self.lateness is not None and self.lateness.told
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -72,8 +80,9 @@ class Check:
         ]
         lines += [str(pattern) for pattern in self.patterns if pattern.column in self.outside]
         named = [suspect for suspect in self.suspects if suspect.gain > _NAMED][:4]
+        lines += [str(self.lateness)] if self.random else []
         lines += [f"Not in the fit: {suspect}" for suspect in named]
-        if not named:
+        if not named and not self.random:
             lines.append("No effect of the catalogue explains it.")
         return tuple(lines)
 
@@ -94,6 +103,7 @@ class Check:
             "allowed": dict(self.allowed),
             "patterns": [vars(pattern) for pattern in self.patterns],
             "suspects": [suspect.to_json() for suspect in self.suspects],
+            "lateness": None if self.lateness is None else asdict(self.lateness),
             "sentences": list(self.sentences),
         }
 
@@ -105,6 +115,7 @@ class Check:
             allowed=data.get("allowed", {}),
             patterns=tuple(Pattern(**row) for row in data["patterns"]),
             suspects=tuple(Suspect.from_json(row) for row in data["suspects"]),
+            lateness=Lateness(**data["lateness"]) if data.get("lateness") else None,
         )
 
 
@@ -154,6 +165,7 @@ def checked(
         allowed={column.name: column.allowed(drawn, generator) for column in used},
         patterns=tuple(pattern for column in used for pattern in column.patterns()),
         suspects=tuple(suspects),
+        lateness=lateness_of(best),
     )
 
 
