@@ -24,9 +24,10 @@ ZEROS = {
 SEEN = {"visual/tracker/noise": 0.001, "visual/tracker/delay": 0.06}
 
 
-def carried(folder, values, cells=2, probe=None):
+def carried(folder, values, cells=2, probe=None, beyond=()):
     file = folder / "reality.json"
-    file.write_text(json.dumps({"trueup_reality": 1, "story": "Off.", "values": values}))
+    reality = {"trueup_reality": 1, "story": "Off.", "values": values, "beyond": list(beyond)}
+    file.write_text(json.dumps(reality))
     with open_robot(f"rehearsal:{file}@so101/lift", cells=cells, threads=1) as robot:
         return record(robot, probe or Carry(), world=WORLD, seeds=np.arange(cells)).episodes
 
@@ -88,6 +89,23 @@ def test_a_thing_that_lies_on_no_face_does_not_tell_how_a_camera_leans(off):
     both = [replace(episode, signals=some) for some in (signals, hidden)]
     grasps = grasps_in(seen_in(WORLD), both)
     assert grasps and not any(len(grasp.upright) for grasp in grasps)
+
+
+def test_frames_that_come_late_at_random_are_not_taken_for_wrong_zeros(tmp_path):
+    late = {"effect": "late_frames", "frame_s": 0.135, "chance": 0.37, "late_s": 0.43}
+    episodes = carried(tmp_path, {}, cells=3, beyond=[late])
+    assert all(grasp.stale_s > 0.03 for grasp in grasps_in(seen_in(WORLD), episodes))
+    found = identify_hand_eye(WORLD, episodes)
+    assert "early or late" in found.notes[0]
+    for finding in found.findings:
+        if finding.name != "visual/tracker/delay":
+            assert finding.low <= finding.before <= finding.high, finding.name
+    assert found.point["visual/tracker/delay"] == pytest.approx(0.2, abs=0.05)
+
+
+def test_frames_in_step_are_said_nothing_of(off):
+    assert all(grasp.stale_s == 0.0 for grasp in grasps_in(seen_in(WORLD), off))
+    assert not identify_hand_eye(WORLD, off).notes
 
 
 def test_a_thing_that_is_raised_is_held_and_one_that_stands_is_not(off):

@@ -64,6 +64,8 @@ class Agreement:
         belief: What is believed before.
         arm: What was identified of the arm.
         noise: Of a seen place in m, and of a seen turn in rad.
+        unsure_s: By how much frames are early or late, beside a delay that all of them have; by
+            default as stale as they look.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Agreement:
         belief: JointNormal,
         arm: Estimate | None,
         noise: tuple[float, float] = (0.0, 0.0),
+        unsure_s: float | None = None,
     ) -> None:
         self.space, self.belief, self.names = world.catalogue, belief, belief.names
         self._seen, self._grasps = seen, grasps
@@ -82,9 +85,41 @@ class Agreement:
         self._table = world.model.body("table").pos.copy() if TABLE[0] in self.names else None
         self._lag_s = 0.0 if arm is None else float(arm.point.get(_READ_LATE, 0.0))
         self._whiten = np.linalg.inv(np.linalg.cholesky(belief.covariance))
-        self._place_m = np.hypot(_PLACE_M, noise[0])
-        self._turn_rad = np.hypot(_TURN_RAD, noise[1])
+        self.unsure_s = _stale_s(grasps) if unsure_s is None else unsure_s
+        swept_m, swept_rad = self._swept()
+        self._place_m = np.hypot(np.hypot(_PLACE_M, noise[0]), swept_m)
+        self._turn_rad = np.hypot(np.hypot(_TURN_RAD, noise[1]), swept_rad)
         self._rest_m = np.array([np.hypot(_REST_M, noise[0] / np.sqrt(g.rested)) for g in grasps])
+
+    def _swept(self) -> tuple[np.ndarray, np.ndarray]:
+        """(k, 1) how far a hand goes, and (k, 1) how far it turns, in the time nobody knows."""
+        moves = [self._moves(grasp) for grasp in self._grasps]
+        place = np.concatenate([np.linalg.norm(speed, axis=1) for speed, _ in moves])
+        turn = np.concatenate([np.linalg.norm(spin, axis=(1, 2)) for _, spin in moves])
+        return self.unsure_s * place[:, None], self.unsure_s * turn[:, None] / np.sqrt(2.0)
+
+    def _moves(self, grasp: Grasp) -> tuple[np.ndarray, np.ndarray]:
+        """(k, 3) m/s of a hand, and (k, 3, 3) in a second of its axes."""
+        q = grasp.read(0.0)
+        return _speed(grasp.time_s, self._hand(q)), _speed(grasp.time_s, self._frame(q))
+
+    def _frame(self, q: np.ndarray) -> np.ndarray:
+        """(k, 3, 3) the hand's axes."""
+        return np.stack([self._hand.into_site(q, np.tile(e, (len(q), 1))) for e in np.eye(3)], 1)
+
+    def out_of_step_s(self, x: np.ndarray) -> float:
+        """By how much frames are early or late: what is left along a hand's way, not across it."""
+        more = ways = 0.0
+        for grasp in self._grasps:
+            of = self._of(dict(zip(self.names, x, strict=True)), grasp)
+            speed, _ = self._moves(grasp)
+            off = np.einsum("kij,kj->ki", self._frame(grasp.read(0.0)), of.place)
+            squared = (speed**2).sum(axis=1)
+            along = (off * speed).sum(axis=1) ** 2 / np.maximum(squared, 1e-12)
+            across = 0.5 * ((off**2).sum(axis=1) - along)
+            more += float((along - across).sum())
+            ways += float(squared.sum())
+        return float(np.sqrt(max(more, 0.0) / max(ways, 1e-12)))
 
     def solved(self) -> tuple[np.ndarray, np.ndarray]:
         """The best numbers, and their covariance: Gauss-Newton that trusts far readings less."""
@@ -140,7 +175,8 @@ class Agreement:
         """Readings and beliefs in units of what they may be off, and how far readings count."""
         apart = self._apart(x, self._grasps)
         weight = apart.weight[:, None]
-        turned = apart.turn * weight[: len(apart.turn)] / self._turn_rad
+        rows = len(apart.turn)  # all of them, or none
+        turned = apart.turn * weight[:rows] / self._turn_rad[:rows]
         data = np.concatenate(
             [
                 (apart.place * weight / self._place_m).ravel(),
@@ -174,7 +210,7 @@ class Agreement:
                 for j in self._joints
             ]
         )
-        frame = np.stack([self._hand.into_site(q, np.tile(e, (len(q), 1))) for e in np.eye(3)], 1)
+        frame = self._frame(q)
         turn = _three(p, "visual/camera/turn_{}")
         place = self._unseen(p, turn, grasp.place)
         inside = np.einsum("kji,kj->ki", frame, place - self._hand(q))
@@ -227,6 +263,16 @@ def _crept(time_s: np.ndarray, off: np.ndarray, news: float) -> np.ndarray:
     t = time_s - time_s.mean()
     rate = t @ (off - off.mean(axis=0)) / (t @ t + _CREEPS / news)
     return off - off.mean(axis=0) - t[:, None] * rate
+
+
+def _stale_s(grasps: Sequence[Grasp]) -> float:
+    """How old frames look in all holds together."""
+    return float(np.sqrt(np.mean([grasp.stale_s**2 for grasp in grasps])))
+
+
+def _speed(time_s: np.ndarray, path: np.ndarray) -> np.ndarray:
+    """(k, ...) change of a path in a second."""
+    return np.gradient(path, time_s, axis=0) if len(path) > 1 else np.zeros_like(path)
 
 
 def _three(p: Mapping[str, float], pattern: str) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from trueup.effects import Tracker
-from trueup.episodes import Episode
+from trueup.episodes import Channel, Episode
 from trueup.episodes.episode import JOINTS
 from trueup.errors import TrueupError
 from trueup.worlds import World
@@ -19,6 +19,7 @@ _REST_S = 0.2  # at the beginning nobody has touched it yet
 _LYING_RAD = 0.3  # a face that leans further is not the one it lies on
 _LEAST_S = 0.3  # in the hand; shorter holds tell little, and may be throws
 _ROWS_PER_S = 10.0  # of a hold: neighbours say the same
+_MOVED_RAD = 0.005  # an arm that went so far is elsewhere
 _UNTOLD = (np.zeros(0), 0.0)
 
 
@@ -53,6 +54,7 @@ class Grasp:
         rested: Frames that say so.
         upright: (3,) which way was up for it then, as it was seen; empty where nobody could tell.
         unsteady: How far that varied, in rad, by the number of frames.
+        stale_s: How old the last frame was on average (as a root mean square) while the arm moved.
     """
 
     clock_s: np.ndarray
@@ -64,6 +66,7 @@ class Grasp:
     rested: int
     upright: np.ndarray
     unsteady: float
+    stale_s: float = 0.0
 
     def read(self, late_s: float) -> np.ndarray:
         """(k, nu) joints when the thing was seen, if seeing takes so much longer than reading."""
@@ -108,8 +111,8 @@ def _grasps(seen: Seen, episode: Episode) -> Iterator[Grasp]:
     rest = np.median(place.values[early], axis=0)
     upright, unsteady = _upright(turn.values[early]) if turn is not None else _UNTOLD
     high = known & (place.values[:, 2] > rest[2] + _RAISED_M)
-    for rows in _runs(high):
-        rows = _thinned(place.time_s, rows)
+    for held in _runs(high):
+        rows = _thinned(place.time_s, held)
         if place.time_s[rows[-1]] - place.time_s[rows[0]] < _LEAST_S:
             continue
         yield Grasp(
@@ -122,7 +125,20 @@ def _grasps(seen: Seen, episode: Episode) -> Iterator[Grasp]:
             rested=int(early.sum()),
             upright=upright,
             unsteady=unsteady,
+            stale_s=_stale_s(joints, place, held),
         )
+
+
+def _stale_s(joints: Channel, place: Channel, rows: np.ndarray) -> float:
+    """How old frames are in some rows: a camera that sees an arm move shows no two alike."""
+    time, seen = place.time_s[rows], place.values[rows]
+    new = np.append(True, (np.diff(seen, axis=0) != 0.0).any(axis=1))
+    last = np.maximum.accumulate(np.where(new, np.arange(len(rows)), 0))
+    q = np.stack([np.interp(time, joints.time_s, column) for column in joints.values.T], axis=1)
+    moves = np.abs(q - q[last]).max(axis=1) > _MOVED_RAD
+    age = np.where(moves, time - time[last], 0.0)
+    moving = moves | np.append(False, np.abs(np.diff(q, axis=0)).max(axis=1) > _MOVED_RAD)
+    return float(np.sqrt((age[moving] ** 2).mean())) if moving.any() else 0.0
 
 
 def _upright(turn: np.ndarray) -> tuple[np.ndarray, float]:

@@ -34,6 +34,7 @@ _WIDER = 3.0  # than usual: what is asked for here is what nobody measured
 _MOUNTED = 8.0  # the same of a camera's mount, which is bumped, or was put up by eye
 _STOOD_ON = 1.0  # the same of the table: the arm stands on it, too
 _LEAST_HOLDS = 2
+_AGAIN, _MUCH, _IN_STEP_S = 3, 1.2, 0.03  # frames less out of step than this are in it
 _ALIKE = ("actuation/shoulder_pan/zero_offset", "visual/camera/turn_z")
 
 
@@ -58,8 +59,7 @@ def identify_hand_eye(
             "does not find it.",
         )
     fit, held = _parted(grasps)
-    problem = Agreement(world, seen, fit, _belief(world, seen, arm), arm, _noise(episodes))
-    x, covariance = problem.solved()
+    problem, x, covariance = _agreed(world, seen, fit, arm, _noise(episodes))
     told = [n for n in problem.names if arm is None or n not in _known(problem.names, arm)]
     return Estimate(
         world=world.name,
@@ -69,13 +69,46 @@ def identify_hand_eye(
         fitted=problem.misfit(x, fit),
         held=problem.misfit(x, held),
         noise={},
-        notes=(),
+        notes=tuple(_out_of_step(problem)),
         made={
             "seconds": round(perf_counter() - began, 2),
             "holds": len(grasps),
             "versions": versions("mujoco", "numpy", "scipy"),
         },
     )
+
+
+def _agreed(
+    world: World,
+    seen: Seen,
+    grasps: Sequence[Grasp],
+    arm: Estimate | None,
+    noise: tuple[float, float],
+) -> tuple[Agreement, np.ndarray, np.ndarray]:
+    """What makes hand and eye agree best, and how sure.
+
+    Where frames turn out to be early or late by more than they look stale, what was seen of a hand
+    in motion counts less, and it is asked again.
+    """
+    problem = Agreement(world, seen, grasps, _belief(world, seen, arm), arm, noise)
+    x, covariance = problem.solved()
+    for _ in range(_AGAIN):
+        late_s = problem.out_of_step_s(x)
+        if late_s < max(_IN_STEP_S, _MUCH * problem.unsure_s):
+            break
+        problem = Agreement(
+            world, seen, grasps, _belief(world, seen, arm), arm, noise, unsure_s=late_s
+        )
+        x, covariance = problem.solved()
+    return problem, x, covariance
+
+
+def _out_of_step(problem: Agreement) -> Iterator[str]:
+    if problem.unsure_s >= _IN_STEP_S:
+        yield (
+            f"Frames are early or late by {1e3 * problem.unsure_s:.0f} ms (standard deviation), "
+            "beside a delay that all of them have: what was seen of a hand in motion counts little."
+        )
 
 
 def _noise(episodes: Sequence[Episode]) -> tuple[float, float]:
