@@ -8,14 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.loop.turns import REACH, TINY, job
+from tests.loop.turns import JOINTS, REACH, TINY, job, without_plan
 from trueup.episodes import Dataset, Outcome
 from trueup.errors import TrueupError
 from trueup.loop import Job
 from trueup.loop.stages import recording
-from trueup.plan import Protocol
-
-JOINTS = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper")
 
 
 def crooked(folder: Path, motions: tuple[str, ...], said: list[str]) -> Job:
@@ -27,17 +24,7 @@ def crooked(folder: Path, motions: tuple[str, ...], said: list[str]) -> Job:
     robot = f"rehearsal:{folder / 'crooked.json'}@{REACH}"
     settings = replace(TINY, robot=robot, motions=motions, seconds=90.0)
     made = job(folder, settings, say=said.append)
-    nothing = Protocol(
-        world=REACH,
-        policy="",
-        real=False,
-        loss=0.0,
-        report_sha256="",
-        items=(),
-        stop=(),
-        sentences=(),
-    )
-    nothing.save(made.path("plan/protocol.json"))
+    without_plan(made)
     return made
 
 

@@ -10,8 +10,10 @@ from trueup import train
 from trueup.diagnose import GapReport, Size
 from trueup.identify import Estimate
 from trueup.loop import Job, Settings
+from trueup.plan import Protocol
 
 REACH = "so101/reach"
+JOINTS = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll", "gripper")
 _LITTLE: dict[str, Any] = {
     "worlds": 32,
     "check_episodes": 16,
@@ -40,6 +42,21 @@ TINY = Settings(
 def job(folder: Path, settings: Settings = TINY, **more: Any) -> Job:
     """A run in a folder of a test; what runs share lies beside it."""
     return Job(folder=folder / "run", settings=settings, threads=1, cache=folder / "cache", **more)
+
+
+def without_plan(made: Job) -> None:
+    """Have a run record what it always does, and nothing beside it."""
+    nothing = Protocol(
+        world=REACH,
+        policy="",
+        real=False,
+        loss=0.0,
+        report_sha256="",
+        items=(),
+        stop=(),
+        sentences=(),
+    )
+    nothing.save(made.path("plan/protocol.json"))
 
 
 def numbers(run: Path) -> dict[str, Any]:

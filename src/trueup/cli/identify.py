@@ -16,7 +16,7 @@ from trueup.cli.files import check_distinct, writable_folder
 from trueup.cli.findings import opened, real, table_of, world_of
 from trueup.cli.options import Count, Machine, Patterns, Seconds
 from trueup.episodes import Episode
-from trueup.identify import BASE, Estimate, identify, save_section
+from trueup.identify import BASE, HOLLOW, Estimate, identify, save_section
 from trueup.replay import panels_of, replayed, save_drawing
 from trueup.space import Point, Space
 from trueup.worlds import World
@@ -107,6 +107,8 @@ def _print(estimate: Estimate, *, robot: bool) -> None:
         out.print(
             f"{name}: {misfit.episodes} recordings, {before:.4f} rad off before, {after:.4f} after"
         )
+    if estimate.hollow:
+        out.print(f"Do not train with it: {HOLLOW}.")
     checked = estimate.check.sentences if estimate.check else ()
     for line in (*map(str, estimate.choices), *checked, *estimate.unseen, *estimate.notes):
         out.print(line)

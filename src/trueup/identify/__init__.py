@@ -7,6 +7,7 @@ from trueup.identify.check import Check as Check
 from trueup.identify.check import checked as checked
 from trueup.identify.choose import BASE as BASE
 from trueup.identify.choose import Choice as Choice
+from trueup.identify.estimate import HOLLOW as HOLLOW
 from trueup.identify.estimate import Estimate as Estimate
 from trueup.identify.estimate import Finding as Finding
 from trueup.identify.estimate import Misfit as Misfit

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trueup.artefacts import Artefact
+from trueup.episodes.episode import JOINTS
 from trueup.files import whole
 from trueup.identify.check import Check
 from trueup.identify.choose import Choice
@@ -23,6 +24,8 @@ _KIND = Artefact(
     written="`trueup identify` writes an estimate.json into its --out folder.",
     again="Identify again",
 )
+HOLLOW = "what was fitted predicts motions that it has not seen no better than the model did"
+_BETTER, _OFF_RAD = 0.9, 0.005  # of the error before, and at least: more is no identification
 PINNED, VAGUE = 0.3, 0.8  # of the prior's spread: what is pinned, and what is not told at all
 
 
@@ -114,6 +117,17 @@ class Estimate:
         """The posterior, correlations included."""
         return (self.belief,)
 
+    @property
+    def hollow(self) -> bool:
+        """Whether the fit is no better than its model was at motions that it has not seen.
+
+        Something is missing then, and the numbers stand for it: a policy that is trained for them
+        is worse off than one that is ready for anything.
+        """
+        before, after = (_joints_off(side) for side in (self.held.before, self.held.after))
+        missing = self.check is not None and not self.check.inside
+        return missing and after > _OFF_RAD and after > _BETTER * before
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object that `from_json` turns back into an equal estimate."""
         return {
@@ -194,3 +208,9 @@ def findings_of(
             )
         )
     return tuple(found)
+
+
+def _joints_off(misfit: Mapping[str, float]) -> float:
+    """Root mean square over all joints."""
+    joints = [off for column, off in misfit.items() if column.startswith(f"{JOINTS}/")]
+    return float(np.sqrt(np.mean(np.square(joints)))) if joints else 0.0

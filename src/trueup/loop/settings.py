@@ -64,6 +64,7 @@ class Settings:
         "actuation/*/kp",
         "actuation/*/damping",
         "actuation/*/frictionloss",
+        "actuation/*/armature",
         "sensing/*/bias",
         "latency/action_delay",
     )

@@ -10,7 +10,7 @@ from trueup.diagnose import GapReport
 from trueup.episodes import Dataset, Episode, Outcome
 from trueup.errors import TrueupError
 from trueup.files import whole
-from trueup.identify import Estimate, identify, readable
+from trueup.identify import HOLLOW, Estimate, identify, readable
 from trueup.identify.probing import identify_contact, identify_hand_eye
 from trueup.identify.probing.contact import STRANGE
 from trueup.identify.probing.probes import CARRIED, kind_of
@@ -43,6 +43,9 @@ def identified(job: Job) -> str:
         on_progress=job.tell,
     )
     arm = replace(arm, notes=(*unread, *arm.notes))
+    if arm.hollow:
+        job.path(ARM).unlink(missing_ok=True)
+        return f"{HOLLOW}, and was left aside{_agreed(job, episodes, None)}"
     arm.save(job.path(ARM))
     probes = [episode for episode in episodes if kind_of(episode)]
     touched = _touched(job, probes, arm) if probes else ""
@@ -100,7 +103,7 @@ def _free(episode: Episode) -> bool:
     return not kind_of(episode) and not carried and episode.outcome is not Outcome.ABORTED
 
 
-def _agreed(job: Job, recorded: list[Episode], arm: Estimate) -> str:
+def _agreed(job: Job, recorded: list[Episode], arm: Estimate | None) -> str:
     """What makes hand and eye agree, from recordings and from the trials themselves."""
     trials = readable(Dataset.open(job.path("before/episodes")))[0]
     job.tell("hand against eye")
