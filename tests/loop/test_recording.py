@@ -44,3 +44,20 @@ def test_where_it_stops_all_of_them_nothing_was_recorded(tmp_path):
     with pytest.raises(TrueupError, match="ended early: 'elbow_flex' has been pushing"):
         recording.record(made)
     assert not made.path(recording.DATA).exists()
+
+
+def test_a_thing_that_stands_out_of_reach_is_put_elsewhere(tmp_path):
+    """A camera that sees everything 14 mm too high puts what stands far out beyond reach."""
+    values = {f"visual/tracker/bias_{axis}": 0.01353 for axis in "xyz"}
+    reality = {"trueup_reality": 1, "story": "High.", "world": "so101/lift", "values": values}
+    (tmp_path / "high.json").write_text(json.dumps(reality))
+    said: list[str] = []
+    robot = f"rehearsal:{tmp_path / 'high.json'}@so101/lift"
+    settings = replace(TINY, world="so101/lift", robot=robot, motions=("carry",), seconds=90.0)
+    made = job(tmp_path, settings, say=said.append)
+    without_plan(made)
+    recording.record(made)
+    data = Dataset.open(made.path(recording.DATA))
+    kinds = [data.about(i).labels["kind"] for i in range(len(data))]
+    assert kinds.count("carry") + len(said) == 2  # as many as there are, or a sentence
+    assert "carry" in kinds

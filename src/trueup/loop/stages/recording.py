@@ -21,6 +21,7 @@ from trueup.streams import seeds_from
 
 DATA = "recordings"
 _TRIED = 2  # times that a motion may be cut short
+_PLACES = 6  # where a thing may be put before its probe is left out
 
 
 def plan(job: Job) -> str:
@@ -134,7 +135,7 @@ def _play(job: Job, robot: Robot, motions: Sequence[Motion], folder: Path) -> No
     if not motions:
         return
     generator = np.random.default_rng([job.settings.seed, 8])
-    seeds = seeds_from(generator, robot.n * (1 + len(probes))).reshape(-1, robot.n)
+    seeds = seeds_from(generator, robot.n * (1 + _PLACES * len(probes))).reshape(-1, robot.n)
     with Writer(folder, robot_type=robot.kind) as writer, Keyboard(job.say) as keys:
         recorder = Recorder(
             robot=robot,
@@ -146,8 +147,9 @@ def _play(job: Job, robot: Robot, motions: Sequence[Motion], folder: Path) -> No
             on_progress=lambda now: job.tell(f"{now.motion}: {now.time_s:.0f} s"),
         )
         ended = _freely(job, recorder, free)
-        for start, probe in zip(seeds[1:], () if ended else probes, strict=False):
-            ended = _probed(job, replace(recorder, seeds=start), probe)
+        for k, probe in enumerate(() if ended else probes):
+            starts = seeds[1 + k :: len(probes)]
+            ended = _probed(job, [replace(recorder, seeds=start) for start in starts], probe)
             if ended:
                 break
     if ended:
@@ -177,19 +179,29 @@ def _freely(job: Job, recorder: Recorder, motions: Sequence[Motion]) -> str:
     return ""
 
 
-def _probed(job: Job, recorder: Recorder, probe: Motion) -> str:
-    """Record a probe, or leave it out and say why; why the recording ended, if it did."""
-    try:
-        ended = recorder.record([probe]).ended
-    except (NotWritten, RobotLost):
-        raise
-    except TrueupError as error:  # a thing out of reach, or seen where it is not
-        job.say(f"The probe {probe.title!r} was left out: {error.what}")
-        return ""
-    if ended and _may_go_on(recorder):
-        job.say(f"The probe {probe.title!r} was left out: {ended}")
-        return ""
-    return ended
+def _probed(job: Job, recorders: Sequence[Recorder], probe: Motion) -> str:
+    """Record a probe, or leave it out and say why; why the recording ended, if it did.
+
+    Where a thing stands so that it cannot be probed, it is put elsewhere: one recorder each.
+    """
+    why = ""
+    for recorder in recorders:
+        try:
+            ended = recorder.record([probe]).ended
+        except (NotWritten, RobotLost):
+            raise
+        except TrueupError as error:  # a thing out of reach, or seen where it is not
+            why = error.what
+            elsewhere = f"{why} Put the {probe.needs} elsewhere."
+            if recorder.robot.real and not recorder.control.ready(elsewhere):
+                break
+            continue
+        if ended and _may_go_on(recorder):
+            why = ended
+            break
+        return ended
+    job.say(f"The probe {probe.title!r} was left out: {why}")
+    return ""
 
 
 def _may_go_on(recorder: Recorder) -> bool:
