@@ -51,6 +51,16 @@ def test_a_number_that_may_be_nominal_tells_the_one_that_it_was_mistaken_for():
     assert np.corrcoef(drawn.column(pan), drawn.column(turn))[0, 1] < -0.8
 
 
+def test_a_number_that_varies_is_drawn_as_far_as_it_does():
+    """Frames that are 0.1 s late, give or take 40 ms from one to the next."""
+    name = "visual/tracker/delay"
+    known = replace(estimate({name: (0.1, 0.002)}), varies={name: 0.04})
+    space = trued_up(LIFT, report(visual=40), [known]).space
+    drawn = space.sample(np.random.default_rng(0), 4000).column(name)
+    assert drawn.std() == pytest.approx(0.04, rel=0.15)
+    assert drawn.mean() == pytest.approx(0.1, abs=0.01)
+
+
 def test_nothing_is_so_sure_that_a_policy_may_count_on_it():
     space = trued_up(LIFT, report(latency=40), [estimate({DELAY: (0.08, 1e-9)})]).space
     drawn = space.sample(np.random.default_rng(0), 4000).column(DELAY)

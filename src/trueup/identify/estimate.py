@@ -87,6 +87,8 @@ class Estimate:
         check: Whether reality lies inside what the fitted space can produce; none if not asked.
         choices: Effects that were tried, and whether unseen recordings spoke for them.
         notes: Sentences about the data: what was left out and why.
+        varies: Parameters that are not the same from one moment to the next, and by how much: a
+            standard deviation in their scale, beside what is not known of their mean.
         made: How it was made, as JSON.
     """
 
@@ -100,6 +102,7 @@ class Estimate:
     check: Check | None = None
     choices: tuple[Choice, ...] = ()
     notes: tuple[str, ...] = ()
+    varies: Mapping[str, float] = field(default_factory=dict)
     made: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -142,6 +145,7 @@ class Estimate:
             "check": None if self.check is None else self.check.to_json(),
             "choices": [choice.to_json() for choice in self.choices],
             "notes": list(self.notes),
+            "varies": dict(self.varies),
             "made": dict(self.made),
         }
 
@@ -176,6 +180,7 @@ def _read(data: Mapping[str, Any]) -> Estimate:
         check=None if data.get("check") is None else Check.from_json(data["check"]),
         choices=tuple(Choice.from_json(row) for row in data.get("choices", ())),
         notes=tuple(data["notes"]),
+        varies=data.get("varies", {}),
         made=data["made"],
     )
 

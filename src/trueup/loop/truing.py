@@ -46,7 +46,8 @@ def trued_up(
     """The space to train in, from what was diagnosed and identified.
 
     Identified numbers are drawn from their posterior, and those that may well be nominal from what
-    it and their prior leave together. Numbers that recordings did not tell keep their prior, around
+    it and their prior leave together; those that vary from moment to moment, as far as they vary.
+    Numbers that recordings did not tell keep their prior, around
     nominal: half as wide where their gap is not blamed; as wide as usual where it is, and
     recordings told which of its numbers; up to three times as wide where it is, and nobody knows
     which. What no gap explains widens all of these, by half a prior at most: a policy that is ready
@@ -122,8 +123,14 @@ def _joints(world: World, known: Sequence[Estimate]) -> list[JointNormal]:
         if names:
             taken |= set(names)
             sober = _sober(belief.marginal(names), world.catalogue)
-            found.append(_floored(sober, world.catalogue))
+            found.append(_varied(_floored(sober, world.catalogue), estimate.varies))
     return found
+
+
+def _varied(belief: JointNormal, varies: Mapping[str, float]) -> JointNormal:
+    """The belief of what a number is at any moment, where it varies."""
+    more = np.diag([varies.get(name, 0.0) ** 2 for name in belief.names])
+    return JointNormal(belief.names, belief.mean, belief.covariance + more)
 
 
 def _sober(belief: JointNormal, catalogue: Space) -> JointNormal:

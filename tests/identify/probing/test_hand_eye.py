@@ -97,6 +97,7 @@ def test_frames_that_come_late_at_random_are_not_taken_for_wrong_zeros(tmp_path)
     assert all(grasp.stale_s > 0.03 for grasp in grasps_in(seen_in(WORLD), episodes))
     found = identify_hand_eye(WORLD, episodes)
     assert "early or late" in found.notes[0]
+    assert found.varies["visual/tracker/delay"] == pytest.approx(0.2, abs=0.1)
     for finding in found.findings:
         if finding.name != "visual/tracker/delay":
             assert finding.low <= finding.before <= finding.high, finding.name
@@ -105,7 +106,8 @@ def test_frames_that_come_late_at_random_are_not_taken_for_wrong_zeros(tmp_path)
 
 def test_frames_in_step_are_said_nothing_of(off):
     assert all(grasp.stale_s == 0.0 for grasp in grasps_in(seen_in(WORLD), off))
-    assert not identify_hand_eye(WORLD, off).notes
+    found = identify_hand_eye(WORLD, off)
+    assert not found.notes and not found.varies
 
 
 def test_a_thing_that_is_raised_is_held_and_one_that_stands_is_not(off):

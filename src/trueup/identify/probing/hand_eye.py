@@ -70,6 +70,7 @@ def identify_hand_eye(
         held=problem.misfit(x, held),
         noise={},
         notes=tuple(_out_of_step(problem)),
+        varies={LATE: problem.unsure_s} if problem.unsure_s >= _IN_STEP_S else {},
         made={
             "seconds": round(perf_counter() - began, 2),
             "holds": len(grasps),
