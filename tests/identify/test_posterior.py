@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.identify.planted import QUANTUM, WORLD, recorded
+from trueup.identify.estimate import belief_of
 from trueup.identify.fitting import fitted
 from trueup.identify.posterior import (
     Posterior,
@@ -232,3 +233,16 @@ def test_readings_without_any_error_leave_a_covariance_that_is_one():
     found = posterior_of(space, here, slopes, np.ones(1))
     assert np.isfinite(found.shrink).all()
     np.linalg.cholesky(found.covariance)
+
+
+def test_numbers_that_are_pinned_to_the_last_digit_still_are_a_belief():
+    """Rounding leaves a covariance less than no variance in some direction: it is mended."""
+    space = WORLD.catalogue.select("actuation/*/kp")
+    generator = np.random.default_rng(0)
+    ways = generator.standard_normal((len(space), 2))
+    size = np.logspace(-7, -2, len(space))
+    flat = (ways @ ways.T - 1e-9 * np.eye(len(space))) * np.outer(size, size)
+    belief = belief_of(space, np.full(len(space), 0.5), flat)
+    narrowed = space.narrowed(belief)
+    drawn = narrowed.encode(narrowed.sample(generator, 200))
+    np.testing.assert_allclose(drawn.std(axis=0), np.sqrt(np.diag(flat)), rtol=0.2)

@@ -26,6 +26,7 @@ _KIND = Artefact(
 )
 HOLLOW = "what was fitted predicts motions that it has not seen no better than the model did"
 _BETTER, _OFF_RAD = 0.9, 0.005  # of the error before, and at least: more is no identification
+_TRACE = 1e-6  # of a variance
 PINNED, VAGUE = 0.3, 0.8  # of the prior's spread: what is pinned, and what is not told at all
 
 
@@ -190,7 +191,20 @@ def belief_of(space: Space, u: np.ndarray, covariance: np.ndarray) -> JointNorma
     lows = np.array([np.log(p.low) if p.scale == "log" else p.low for p in space])
     highs = np.array([np.log(p.high) if p.scale == "log" else p.high for p in space])
     width = highs - lows
-    return JointNormal(space.names, lows + u * width, covariance * np.outer(width, width))
+    return JointNormal(space.names, lows + u * width, _regular(covariance) * np.outer(width, width))
+
+
+def _regular(covariance: np.ndarray) -> np.ndarray:
+    """The covariance, where rounding leaves a direction less than no variance: with a trace of it.
+
+    So it comes from recordings without noise, which pin some numbers to the last digit.
+    """
+    size = np.sqrt(np.diag(covariance))
+    alike = covariance / np.outer(size, size)
+    lacking = _TRACE - float(np.linalg.eigvalsh(alike).min())
+    if lacking <= 0.0:
+        return covariance
+    return (alike + lacking * np.eye(len(size))) * np.outer(size, size)
 
 
 def findings_of(

@@ -184,7 +184,7 @@ class JointNormal(Joint):
     def check(self, parameters: Sequence[Parameter]) -> None:
         symmetric = np.allclose(self.covariance, self.covariance.T, rtol=1e-9, atol=0)
         finite = np.isfinite(self.mean).all() and np.isfinite(self.covariance).all()
-        if not (finite and symmetric and np.linalg.eigvalsh(self.covariance).min() > 0):
+        if not (finite and symmetric and _positive(self.covariance)):
             raise TrueupError(
                 f"The joint normal of {list(self.names)} has a covariance that is not symmetric "
                 "and positive, or numbers that are not finite.",
@@ -241,3 +241,11 @@ def _from_scale(x: np.ndarray, parameters: Sequence[Parameter]) -> np.ndarray:
 def _scaled_bounds(parameters: Sequence[Parameter]) -> tuple[np.ndarray, np.ndarray]:
     low, high = np.array([[p.low, p.high] for p in parameters]).T
     return _to_scale(low, parameters), _to_scale(high, parameters)
+
+
+def _positive(covariance: np.ndarray) -> bool:
+    """Whether a finite, symmetric matrix is a covariance, whatever the units of its numbers."""
+    size = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    if not size.all():
+        return False
+    return bool(np.linalg.eigvalsh(covariance / np.outer(size, size)).min() > 0.0)
