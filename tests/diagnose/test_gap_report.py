@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from trueup.diagnose import UNEXPLAINED, Departure, GapReport, Interaction, Rate, Share
 from trueup.diagnose.words import sentences
 from trueup.errors import TrueupError
+
+DELAY = Departure(
+    name="latency/action_delay", unit="s", nominal=0.0, value=0.06, low=0.05, high=0.07, left=0.1
+)
 
 
 def report(**changed) -> GapReport:
@@ -31,17 +36,7 @@ def report(**changed) -> GapReport:
 def test_it_comes_back_from_its_file_as_it_was(tmp_path):
     whole = report(
         interactions=(Interaction(gaps=("visual", "latency"), points=9.0, low=2.0, high=16.0),),
-        departures=(
-            Departure(
-                name="latency/action_delay",
-                unit="s",
-                nominal=0.0,
-                value=0.06,
-                low=0.05,
-                high=0.07,
-                left=0.1,
-            ),
-        ),
+        departures=(DELAY,),
         sentences=("One.",),
         failures={"episodes": []},
         notes=("A note.",),
@@ -79,15 +74,7 @@ def test_no_file_is_refused_in_words(tmp_path):
 
 
 def test_what_recordings_told_is_trained_with_and_not_recorded_again():
-    told = Departure(
-        name="visual/camera/shift_x",
-        unit="m",
-        nominal=0.0,
-        value=0.02,
-        low=0.01,
-        high=0.03,
-        left=0.1,
-    )
+    told = replace(DELAY, name="visual/tracker/delay")
     assert "calibrate" in sentences(report())[2]
     assert "trueup narrow" in sentences(report(departures=(told,)))[2]
     assert not any("may stand for" in line for line in sentences(report(), doubted=True))
