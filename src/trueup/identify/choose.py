@@ -25,7 +25,8 @@ BASE = (
     "actuation/*/zero_offset",
     ActionDelay.delay,
 )
-_WORTH = 0.02  # of what is left: a suspect that explains less is not tried
+WORTH = 0.02
+"""Of what is left: a suspect that explains less is not tried."""
 _TRIES = 4
 _LEAST_GAIN = 0.02  # of the error on unseen recordings
 _LONGEST_S = 25.0  # of each recording, on the way
@@ -145,7 +146,7 @@ class Chooser:
         asked = Suspicion(
             self.world, self.episodes, now.space, now.u, longest_s=longest_s, **self.options
         )
-        return [suspect for suspect in asked.suspects(gaps=gaps) if suspect.gain > _WORTH]
+        return [suspect for suspect in asked.suspects(gaps=gaps) if suspect.gain > WORTH]
 
     def _on_trial(self, now: Chosen, longest_s: float) -> Chosen:
         """What stands, fitted to as little as an effect is tried with: they are judged alike."""
@@ -213,7 +214,8 @@ def _with(world: World, now: Chosen, suspect: Suspect) -> tuple[Space, np.ndarra
         # a delay of each joint's own says all that a shared one does
         shared = values.pop(ActionDelay.delay)
         start = {name: min(shared + 1e-3, world.catalogue[name].high) for name in own_delays}
-    names = dict.fromkeys((*values, *suspect.parameters))
-    space = Space(tuple(world.catalogue[name] for name in names))
+    known = [p for p in now.space if p.name in values]
+    added = [world.catalogue[n] for n in dict.fromkeys(suspect.parameters) if n not in values]
+    space = Space((*known, *added))
     point = Point({**space.nominal(), **values, **start})
     return space, space.encode(space.points(point))[0]

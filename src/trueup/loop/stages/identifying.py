@@ -7,10 +7,12 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from trueup.diagnose import GapReport
+from trueup.diagnose.hearing import doubts_of
 from trueup.episodes import Dataset, Episode, Outcome
 from trueup.errors import TrueupError
 from trueup.files import whole
 from trueup.identify import HOLLOW, Estimate, identify, readable
+from trueup.identify.choose import WORTH
 from trueup.identify.probing import identify_contact, identify_hand_eye
 from trueup.identify.probing.contact import STRANGE
 from trueup.identify.probing.probes import CARRIED, kind_of
@@ -34,14 +36,7 @@ def identified(job: Job) -> str:
             f"{job.path(DATA)} has no recording of free motion to identify the arm from.",
             fix="Record some: `trueup record --motion standard`, then --from identify.",
         )
-    arm = identify(
-        job.bare,
-        free,
-        _space(job.bare, job.settings.fitted),
-        check=job.settings.check,
-        threads=job.threads,
-        on_progress=job.tell,
-    )
+    arm = _arm(job, free)
     arm = replace(arm, notes=(*unread, *arm.notes))
     if arm.hollow:
         job.path(ARM).unlink(missing_ok=True)
@@ -76,6 +71,28 @@ def _space(world: World, patterns: tuple[str, ...]) -> Space:
         )
     space = world.catalogue.select(*known)
     return space.narrowed({p.name: scaled(p, _DOUBTED) for p in space})
+
+
+def _arm(job: Job, free: list[Episode]) -> Estimate:
+    """The usual numbers; where they leave more than sensors do, effects that explain it as well."""
+    space = _space(job.bare, job.settings.fitted)
+    options = {
+        "check": job.settings.check,
+        "threads": job.threads,
+        "on_progress": job.tell,
+    }
+    usual = identify(job.bare, free, space, **options)
+    if not doubts_of((usual,)) or not _suspected(usual):
+        return usual
+    job.tell("the usual numbers do not explain this arm: trying other effects")
+    more = identify(job.bare, free, space, choose=True, **options)
+    return more if any(choice.taken for choice in more.choices) else usual
+
+
+def _suspected(estimate: Estimate) -> bool:
+    """Whether some effect that is not in the fit is worth a try."""
+    check = estimate.check
+    return check is not None and any(suspect.gain > WORTH for suspect in check.suspects)
 
 
 def _touched(job: Job, probes: list[Episode], arm: Estimate) -> str:
