@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from trueup.diagnose import Attribution, Bank, Case, Size, attributed, built, diagnose, judged
+from trueup.diagnose.doubt import Doubt
 from trueup.diagnose.familiarity import Familiarity, outside
 from trueup.diagnose.inference import Reader
 from trueup.diagnose.planted import GAPS
@@ -259,7 +260,7 @@ def test_an_identification_that_trials_contradict_is_said_to_and_not_used(bank):
     assert report.share("actuation").points <= report.loss
     doubted = replace(
         case(bank, episodes(some), beliefs=(known,), evidence=("trials", "recordings")),
-        doubts=("Unmodelled: something.",),
+        doubts=(Doubt(what="Unmodelled: something.", gaps=("actuation",), explained=0.9),),
     )
     report = diagnose(doubted, draws=3)
     assert (

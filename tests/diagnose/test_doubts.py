@@ -14,14 +14,14 @@ from trueup.identify.lateness import Lateness
 
 OFF = Check(excess={"elbow_flex": 20.0}, allowed={"elbow_flex": 1.2})
 SAID = (OFF.sentences[0],)
+LATE = ("visual/tracker/delay",)
 
 
 def doubts(check: Check, **off_rad: float) -> tuple[str, ...]:
     after = {f"joint_position/{name}": off for name, off in off_rad.items()}
     known = estimate({"latency/action_delay": (0.05, 0.001)})
-    return doubts_of(
-        [replace(known, check=check, fitted=Misfit(episodes=1, before={}, after=after))]
-    )
+    told = replace(known, check=check, fitted=Misfit(episodes=1, before={}, after=after))
+    return tuple(doubt.what for doubt in doubts_of([told]))
 
 
 def test_ten_milliradians_that_nothing_explains_are_a_doubt():
@@ -48,6 +48,26 @@ def test_commands_that_were_late_by_chance_are_none():
 
 def test_what_the_simulator_can_produce_is_none():
     assert doubts(replace(OFF, excess={"elbow_flex": 1.1}), elbow_flex=0.010) == ()
+
+
+def test_a_doubt_says_whose_numbers_stand_for_it_and_how_much_of_it_they_explain():
+    known = estimate({"latency/action_delay": (0.05, 0.001), "actuation/gripper/kp": (9.0, 0.1)})
+    off = {"joint_position/elbow_flex": 0.010}, {"joint_position/elbow_flex": 0.008}
+    fitted = Misfit(episodes=1, before=off[0], after=off[1])
+    (doubt,) = doubts_of([replace(known, check=OFF, fitted=fitted)])
+    assert doubt.gaps == ("latency", "actuation")
+    assert doubt.explained == pytest.approx(1 - 0.8**2)
+    worse = replace(fitted, after={"joint_position/elbow_flex": 0.02})
+    assert doubts_of([replace(known, check=OFF, fitted=worse)])[0].explained == 0.0
+
+
+def test_frames_that_are_late_and_not_missed_are_a_doubt_about_the_camera():
+    known = estimate({"visual/tracker/delay": (0.05, 0.001)})
+    late = replace(known, varies={"visual/tracker/delay": 0.16}, accounted=dict.fromkeys(LATE, 0.2))
+    (doubt,) = doubts_of([late])
+    assert doubt.gaps == ("visual",) and doubt.explained == 0.2
+    assert "visual/tracker/delay" in doubt.what and "20 %" in doubt.what
+    assert doubts_of([replace(late, accounted=dict.fromkeys(LATE, 1.0))]) == ()
 
 
 def test_signals_other_than_joints_always_may_matter():

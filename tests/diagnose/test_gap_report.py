@@ -82,6 +82,15 @@ def test_what_recordings_told_is_trained_with_and_not_recorded_again():
     assert "visual may stand for that" in doubted[3]
 
 
+def test_what_fitted_numbers_stand_for_is_trained_with_once():
+    rest = Share(gap=UNEXPLAINED, points=50.0, low=30.0, high=60.0)
+    shares = (Share(gap="visual", points=8.0, low=0.0, high=20.0),)
+    told = report(shares=shares, unexplained=rest, departures=(DELAY,))
+    words = sentences(told, doubted=True)
+    assert "may do in its place" in words[2] and "trueup narrow" in words[2]
+    assert "may do in its place" not in " ".join(sentences(told))
+
+
 def test_the_first_sentences_name_loss_cause_and_what_to_do():
     lost, cause, then, *rest = sentences(report())
     assert "98 %" in lost and "40 %" in lost and "58 points are lost" in lost

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from trueup.diagnose.doubt import Doubt
 from trueup.diagnose.gap_report import Rate
 from trueup.diagnose.inference import Answer
 from trueup.diagnose.planted import GAPS
@@ -84,3 +85,39 @@ def test_where_identified_gaps_explain_the_loss_trials_blame_nothing_beside_them
     assert points["actuation"] == pytest.approx(50.0)
     assert sum(points.values()) == pytest.approx(49.0, abs=3.1)
     assert points["latency"] < 5.0
+
+
+def doubted(explained: float):
+    """Latency, identified, seems to cost all that was lost; recordings show something else too."""
+    lost = SIMULATED.share - 0.35
+    costs = {"latency": Cost(value=lost, spread=0.01)}
+    found = Attribution(
+        gaps=("latency",),
+        nominal=np.ones(20),
+        identified=np.ones(20) * 0.35,
+        shares=costs,
+        alone=costs,
+        pairs={},
+    )
+    doubt = Doubt(what="Unmodelled.", gaps=("latency",), explained=explained)
+    measured = Rate(successes=7, trials=20)
+    generator = np.random.default_rng(0)
+    return split(SURE, found, SIMULATED, measured, 0.0, generator, doubts=(doubt,))
+
+
+@pytest.mark.parametrize(("explained", "first"), [(0.3, "unexplained"), (0.97, "latency")])
+def test_numbers_that_stand_for_something_else_are_believed_as_far_as_they_explain_it(
+    explained, first
+):
+    found = doubted(explained)
+    latency = next(share for share in found.shares if share.gap == "latency")
+    lost = 100 * (SIMULATED.share - 0.35)
+    assert latency.points == pytest.approx(explained * lost)
+    assert latency.points + found.unexplained.points == pytest.approx(lost)
+    assert max((latency, found.unexplained), key=lambda share: share.points).gap == first
+
+
+def test_how_much_is_theirs_nobody_knows():
+    half, most = (next(s for s in doubted(e).shares if s.gap == "latency") for e in (0.5, 0.97))
+    assert half.high - half.low > 40.0 > most.high - most.low
+    assert half.low < 10.0 and half.high > 45.0

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from trueup.diagnose.bank import Bank, Told
+from trueup.diagnose.doubt import Doubt
 from trueup.diagnose.familiarity import Familiarity, outside
 from trueup.diagnose.gap_report import UNEXPLAINED, Departure, GapReport, Interaction, Rate, Share
 from trueup.diagnose.inference import Reader
@@ -55,7 +56,7 @@ class Case:
         beliefs: What recordings say of the robot; none where there are none.
         evidence: The words for it: `trials`, `recordings`, `probes`.
         departures: Parameters that recordings say differ.
-        doubts: What the identification said is missing in it; none where nothing is.
+        doubts: What the identification could not explain; none where nothing is.
     """
 
     world: World
@@ -66,7 +67,7 @@ class Case:
     beliefs: tuple[Belief, ...] = ()
     evidence: tuple[str, ...] = ("trials",)
     departures: tuple[Departure, ...] = ()
-    doubts: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
 
 
 def diagnose(
@@ -99,7 +100,8 @@ def diagnose(
     loss = simulated.share - measured.share
     generator = np.random.default_rng([seed, 6])
     found = _attribution(case, measured, generator, draws, threads, tell) if case.beliefs else None
-    notes = [*case.trials.notes, *case.doubts, *_notes(simulated, measured)]
+    doubted = [doubt.what for doubt in case.doubts]
+    notes = [*case.trials.notes, *doubted, *_notes(simulated, measured)]
     parts = None
     if found is not None and _contradicted(found, measured):
         slight = found.lost.value <= _SLIGHTLY * loss
@@ -122,7 +124,7 @@ def diagnose(
         "versions": versions("mujoco", "numpy", "torch"),
         **(parts.made if parts else {}),
     }
-    words = sentences(report, doubted=bool(case.doubts))
+    words = sentences(report, doubted=bool(doubted))
     return replace(report, sentences=words, made=made)
 
 
@@ -214,9 +216,8 @@ def _split(
     p = familiar.p_value(values)
     alone = {gap: found.alone[gap].value for gap in known} if found else {}
     answer = reader.read(values, simulated.share - measured.share, alone)
-    doubted = bool(case.doubts)
-    strange_ = outside(p, doubted=doubted)
-    parts = split(answer, found, simulated, measured, strange_, generator, doubted=doubted)
+    strange_ = outside(p, doubted=bool(case.doubts))
+    parts = split(answer, found, simulated, measured, strange_, generator, doubts=case.doubts)
     strange = [case.bank.features[i] for i in familiar.strangest(values)]
     parts.made.update({"familiar_p": p, "strangest": strange, "read_trials": reader.count})
     return parts

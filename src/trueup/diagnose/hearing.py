@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from trueup.diagnose.doubt import Doubt
 from trueup.diagnose.failures import analysed
 from trueup.diagnose.gap_report import Departure, GapReport
 from trueup.diagnose.trialed import Trials
@@ -18,6 +19,7 @@ _PROBED = ("contact", "object")
 _NOTICED = (
     0.002  # rad that a joint is off: a policy does not notice less, encoders read as coarsely
 )
+_ACCOUNTED = 0.5  # of what varies: with more than that, it is as the simulator has it
 
 
 class Told(Protocol):
@@ -29,6 +31,8 @@ class Told(Protocol):
     def check(self) -> Any: ...
     @property
     def fitted(self) -> Any: ...
+    @property
+    def accounted(self) -> Mapping[str, float]: ...
 
 
 def evidence_of(told: Sequence[Told]) -> tuple[str, ...]:
@@ -39,14 +43,42 @@ def evidence_of(told: Sequence[Told]) -> tuple[str, ...]:
     return ("trials", *(["recordings"] if free else []), *(["probes"] if probed else []))
 
 
-def doubts_of(told: Sequence[Told]) -> tuple[str, ...]:
+def doubts_of(told: Sequence[Told]) -> tuple[Doubt, ...]:
     """What the identification could not explain, as far as a policy could notice it.
 
-    Commands that were lost or late by chance are none: the catalogue has them, no replay repeats
-    them.
+    Commands that were lost or late by chance are none, nor are frames that were missed: the
+    catalogue has them, no replay repeats them.
     """
-    doubted = [one.check for one in told if one.check is not None and _noticed(one)]
-    return tuple(check.sentences[0] for check in doubted if not check.inside and not check.random)
+    return tuple(doubt for one in told for doubt in (*_unmodelled(one), *_out_of_step(one)))
+
+
+def _unmodelled(one: Told) -> Iterator[Doubt]:
+    """Joints that do what the fitted numbers do not make them do."""
+    check = one.check
+    if check is not None and not check.inside and not check.random and _noticed(one):
+        gaps = dict.fromkeys(finding.name.split("/")[0] for finding in one.findings)
+        yield Doubt(what=check.sentences[0], gaps=tuple(gaps), explained=_explained(one))
+
+
+def _explained(one: Told) -> float:
+    """How much of what joints did otherwise than the model the fitted numbers make them do."""
+    before, after = (
+        sum(off**2 for column, off in side.items() if column.startswith(f"{JOINTS}/"))
+        for side in (one.fitted.before, one.fitted.after)
+    )
+    return max(0.0, 1.0 - after / before) if before > 0.0 else 0.0
+
+
+def _out_of_step(one: Told) -> Iterator[Doubt]:
+    """Numbers that vary from moment to moment as nothing in the catalogue makes them vary."""
+    for name, share in one.accounted.items():
+        if share < _ACCOUNTED:
+            yield Doubt(
+                what=f"Unmodelled: {name} is not one number; it varies from moment to moment, and "
+                f"what the simulator has makes for {100 * share:.0f} % of that.",
+                gaps=(name.split("/")[0],),
+                explained=share,
+            )
 
 
 def _noticed(one: Told) -> bool:

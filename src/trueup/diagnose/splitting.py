@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from trueup.diagnose.doubt import Doubt, Trust
 from trueup.diagnose.gap_report import UNEXPLAINED, Rate, Share
 from trueup.diagnose.inference import Answer
 from trueup.diagnose.planted import GAPS
@@ -39,13 +41,14 @@ def split(
     strange: float,
     generator: np.random.Generator,
     *,
-    doubted: bool = False,
+    doubts: Sequence[Doubt] = (),
 ) -> Split:
     """Shares and their intervals.
 
     What the identified values reproduce, an identified gap costs. Where the trials blame it for
     more, that is its other parameters' doing; or, if recordings show something that nothing in the
-    fit explains, as likely as not the doing of no parameter at all: half of it is unexplained.
+    fit explains, as likely as not the doing of no parameter at all: half of it is unexplained. Of
+    what numbers cost that were fitted to such a thing, as much counts as they explain of it.
 
     Args:
         answer: What the trials look like, if the cause is inside the space.
@@ -54,13 +57,13 @@ def split(
         measured: Success on the robot.
         strange: How likely it is that the cause is outside the space.
         generator: Where chance comes from.
-        doubted: Whether recordings show something that nothing in the fit explains.
+        doubts: What recordings show that nothing in the fit explains.
     """
     loss = simulated.share - measured.share
-    kept = _HALF if doubted else 1.0
-    here = (answer.parts[None], np.array([loss]), found, None, np.array([strange]), kept)
-    middle = _accounted(*here, bounded=True)[0]
-    draws = _drawn(answer, found, simulated, measured, strange, generator, kept)
+    kept, trust = _HALF if doubts else 1.0, Trust(doubts)
+    here = (answer.parts[None], np.array([loss]), found, None, np.array([strange]))
+    middle = _accounted(*here, kept, trust.mean[None], bounded=True)[0]
+    draws = _drawn(answer, found, simulated, measured, strange, generator, kept, trust)
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     names = (*GAPS, UNEXPLAINED)
     shares = [
@@ -87,6 +90,7 @@ def _drawn(
     strange: float,
     generator: np.random.Generator,
     kept: float,
+    trust: Trust,
 ) -> np.ndarray:
     """(draws, 9) accounts that might be true: of both successes, the parts and the cause."""
     loss = _successes(simulated, generator) - _successes(measured, generator)
@@ -100,7 +104,8 @@ def _drawn(
         spread = np.array([found.shares[gap].spread for gap in names])
         middle = np.array([found.shares[gap].value for gap in names])
         costs = middle + spread * generator.standard_normal((_DRAWS, len(names)))
-    return _accounted(parts, loss, found, costs, outside.astype(float), kept)
+    trusted = trust.drawn(_DRAWS, generator)
+    return _accounted(parts, loss, found, costs, outside.astype(float), kept, trusted)
 
 
 def _successes(rate: Rate, generator: np.random.Generator) -> np.ndarray:
@@ -122,10 +127,13 @@ def _accounted(
     costs: np.ndarray | None,
     strange: np.ndarray,
     kept: float,
+    trusted: np.ndarray,
     *,
     bounded: bool = False,
 ) -> np.ndarray:
     """(k, 9) points of each gap and of the rest, for parts (k, 8) of losses (k,).
+
+    Of what identified gaps cost (k, 8) shares are `trusted`.
 
     Bounded, trials blame gaps for no more than identified ones leave of the loss. What may be true
     is not: noise of the one would be taken off the other.
@@ -136,7 +144,8 @@ def _accounted(
         columns = [GAPS.index(gap) for gap in names]
         if costs is None:
             costs = np.array([[found.shares[gap].value for gap in names]])
-        beyond = np.maximum(points[:, columns] - costs, 0.0)
+        costs = costs * trusted[:, columns]
+        beyond = np.maximum(points[:, columns] * trusted[:, columns] - costs, 0.0)
         too_much = np.maximum(costs - np.maximum(points[:, columns], 0.0), 0.0).sum(axis=1)
         others = np.setdiff1d(np.arange(len(GAPS)), columns)
         points[:, columns] = kept * beyond

@@ -33,6 +33,12 @@ _TOLD = (
     "--space`, or mend what is off."
 )
 
+_STOOD_FOR = (
+    "Recordings show it, and numbers that were fitted to it may do in its place: train again with "
+    "them once, by `trueup narrow` and `trueup train --space`; what that does not win back, no "
+    "randomization will."
+)
+
 
 def sentences(report: GapReport, *, doubted: bool = False) -> tuple[str, ...]:
     """The answer: what was lost, to what, and what to do next; then what else can be said.
@@ -54,10 +60,11 @@ def sentences(report: GapReport, *, doubted: bool = False) -> tuple[str, ...]:
         )
         return (*found, _rests_on(report.evidence))
     first = report.ranked[0]
-    found += [_first(report, first), _then(report, first)]
+    stood_for = doubted and first.gap == UNEXPLAINED and bool(report.departures)
+    found += [_first(report, first), _STOOD_FOR if stood_for else _then(report, first)]
     if doubted and _told(report, first.gap):
         found.append(
-            "Recordings also show what no number of the simulator makes the joints do: "
+            "Recordings also show what no number of the simulator makes the robot do: "
             f"{first.gap} may stand for that."
         )
     found += [

@@ -90,6 +90,8 @@ class Estimate:
         notes: Sentences about the data: what was left out and why.
         varies: Parameters that are not the same from one moment to the next, and by how much: a
             standard deviation in their scale, beside what is not known of their mean.
+        accounted: Of the variance of these, the share that the catalogue has a number for, such as
+            frames that are missed; all of it where nothing is said.
         made: How it was made, as JSON.
     """
 
@@ -104,6 +106,7 @@ class Estimate:
     choices: tuple[Choice, ...] = ()
     notes: tuple[str, ...] = ()
     varies: Mapping[str, float] = field(default_factory=dict)
+    accounted: Mapping[str, float] = field(default_factory=dict)
     made: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -147,6 +150,7 @@ class Estimate:
             "choices": [choice.to_json() for choice in self.choices],
             "notes": list(self.notes),
             "varies": dict(self.varies),
+            "accounted": dict(self.accounted),
             "made": dict(self.made),
         }
 
@@ -182,6 +186,7 @@ def _read(data: Mapping[str, Any]) -> Estimate:
         choices=tuple(Choice.from_json(row) for row in data.get("choices", ())),
         notes=tuple(data["notes"]),
         varies=data.get("varies", {}),
+        accounted=data.get("accounted", {}),
         made=data["made"],
     )
 

@@ -97,11 +97,18 @@ def test_frames_that_come_late_at_random_are_not_taken_for_wrong_zeros(tmp_path)
     assert all(grasp.stale_s > 0.03 for grasp in grasps_in(seen_in(WORLD), episodes))
     found = identify_hand_eye(WORLD, episodes)
     assert "early or late" in found.notes[0]
+    assert found.accounted["visual/tracker/delay"] < 0.5
     assert found.varies["visual/tracker/delay"] == pytest.approx(0.2, abs=0.1)
     for finding in found.findings:
         if finding.name != "visual/tracker/delay":
             assert finding.low <= finding.before <= finding.high, finding.name
     assert found.point["visual/tracker/delay"] == pytest.approx(0.2, abs=0.05)
+
+
+def test_frames_that_are_missed_are_what_the_catalogue_has(tmp_path):
+    found = identify_hand_eye(WORLD, carried(tmp_path, {"visual/tracker/dropout": 0.7}, cells=3))
+    assert found.varies["visual/tracker/delay"] > 0.03
+    assert found.accounted["visual/tracker/delay"] > 0.9
 
 
 def test_frames_in_step_are_said_nothing_of(off):

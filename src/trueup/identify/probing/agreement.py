@@ -85,7 +85,8 @@ class Agreement:
         self._table = world.model.body("table").pos.copy() if TABLE[0] in self.names else None
         self._lag_s = 0.0 if arm is None else float(arm.point.get(_READ_LATE, 0.0))
         self._whiten = np.linalg.inv(np.linalg.cholesky(belief.covariance))
-        self.unsure_s = _stale_s(grasps) if unsure_s is None else unsure_s
+        self._stale_s = _stale_s(grasps)
+        self.unsure_s = self._stale_s if unsure_s is None else unsure_s
         swept_m, swept_rad = self._swept()
         self._place_m = np.hypot(np.hypot(_PLACE_M, noise[0]), swept_m)
         self._turn_rad = np.hypot(np.hypot(_TURN_RAD, noise[1]), swept_rad)
@@ -106,6 +107,11 @@ class Agreement:
     def _frame(self, q: np.ndarray) -> np.ndarray:
         """(k, 3, 3) the hand's axes."""
         return np.stack([self._hand.into_site(q, np.tile(e, (len(q), 1))) for e in np.eye(3)], 1)
+
+    @property
+    def accounted(self) -> float:
+        """Of how early and late frames are, the share that frames explain which were missed."""
+        return min(1.0, (self._stale_s / self.unsure_s) ** 2) if self.unsure_s > 0 else 1.0
 
     def out_of_step_s(self, x: np.ndarray) -> float:
         """By how much frames are early or late: what is left along a hand's way, not across it."""

@@ -70,7 +70,8 @@ def identify_hand_eye(
         held=problem.misfit(x, held),
         noise={},
         notes=tuple(_out_of_step(problem)),
-        varies={LATE: problem.unsure_s} if problem.unsure_s >= _IN_STEP_S else {},
+        varies={LATE: problem.unsure_s} if _late(problem) else {},
+        accounted={LATE: problem.accounted} if _late(problem) else {},
         made={
             "seconds": round(perf_counter() - began, 2),
             "holds": len(grasps),
@@ -104,8 +105,12 @@ def _agreed(
     return problem, x, covariance
 
 
+def _late(problem: Agreement) -> bool:
+    return problem.unsure_s >= _IN_STEP_S
+
+
 def _out_of_step(problem: Agreement) -> Iterator[str]:
-    if problem.unsure_s >= _IN_STEP_S:
+    if _late(problem):
         yield (
             f"Frames are early or late by {1e3 * problem.unsure_s:.0f} ms (standard deviation), "
             "beside a delay that all of them have: what was seen of a hand in motion counts little."
