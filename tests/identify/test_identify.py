@@ -32,6 +32,21 @@ def test_planted_parameters_are_found_again(estimate):
     assert all(finding.verdict == "pinned" for finding in estimate.findings)
 
 
+def test_a_joint_that_was_never_read_is_not_told_and_breaks_nothing():
+    """A jaw that is held at its stop: its readings are left out, and it is the last column."""
+    episode = recorded(TRUTH)
+    positions = episode["joint_position"]
+    values = positions.values.copy()
+    values[:, positions.names.index("gripper")] = 0.2
+    stuck = {**episode.signals, "joint_position": replace(positions, values=values)}
+    space = WORLD.catalogue.select(*TRUTH, "actuation/gripper/kp")
+    found = identify(WORLD, [replace(episode, signals=stuck)], space, check=False)
+    assert "gripper was told to move" in found.notes[0]
+    assert found.point["latency/action_delay"] == pytest.approx(0.031, rel=0.05)
+    verdict = {finding.name: finding.verdict for finding in found.findings}
+    assert verdict["actuation/gripper/kp"] == "not told"
+
+
 def test_what_was_kept_out_of_the_fit_is_explained_too(estimate):
     for name, before in estimate.held.before.items():
         if "elbow" in name:

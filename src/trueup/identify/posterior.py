@@ -270,6 +270,7 @@ def _speeds(problem: Problem) -> dict[str, float]:
         channel = episode["joint_position"]
         moved = np.abs(np.diff(channel.values, axis=0)) / np.diff(channel.time_s)[:, None]
         for name, column in zip(channel.names, moved.T, strict=True):
-            fast = float(np.nanquantile(column, _FAST)) if len(column) else 0.0
+            read = column[np.isfinite(column)]
+            fast = float(np.quantile(read, _FAST)) if len(read) else 0.0
             found[name] = max(found.get(name, 0.0), fast)
     return found

@@ -96,8 +96,10 @@ class Problem:
             for signal, track in tracks.items():
                 known = np.isfinite(track.measured)
                 for j, name in enumerate(track.names):
-                    number = names.setdefault((signal, name), len(names))
                     rows = known[:, j]
+                    if not rows.any():  # a joint that was never read tells nothing
+                        continue
+                    number = names.setdefault((signal, name), len(names))
                     values.append(track.residual[:, rows, j])
                     if self._moves is None:
                         read.append(track.measured[rows, j])

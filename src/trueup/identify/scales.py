@@ -85,6 +85,7 @@ def _loads(world: World, episodes: Sequence[Episode]) -> dict[str, float]:
     names = [name.removesuffix(".pos") for name in episodes[0][JOINTS].names]
     known = [name for name in names if mujoco.mj_name2id(model, _JOINT, name) >= 0]
     poses = np.concatenate([np.asarray(e[JOINTS].values, float) for e in episodes])
+    poses[:, ~np.isfinite(poses).any(axis=0)] = 0.0  # never read: at its zero
     poses = poses[np.isfinite(poses).all(axis=1)]
     squares = np.zeros(len(known))
     chosen = poses[np.unique(np.linspace(0, len(poses) - 1, _POSES).astype(int))]
