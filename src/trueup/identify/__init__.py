@@ -11,6 +11,7 @@ from trueup.identify.estimate import HOLLOW as HOLLOW
 from trueup.identify.estimate import Estimate as Estimate
 from trueup.identify.estimate import Finding as Finding
 from trueup.identify.estimate import Misfit as Misfit
+from trueup.identify.identify import chosen_from as chosen_from
 from trueup.identify.identify import identify as identify
 from trueup.identify.noise import NoiseModel as NoiseModel
 from trueup.identify.noise import SensorNoise as SensorNoise

@@ -116,12 +116,15 @@ class Chooser:
         self.episodes = list(episodes)
         self.judges = [shortened(e, _JUDGED_S) for e in judges]
 
-    def chosen(self, base: Space) -> Chosen:
-        """Begin with some parameters, and add what the data ask for."""
-        self.tell(f"{len(base)} parameters that every arm has")
-        rough = self._problem(base, _ROUGH_S)
-        best = fitted(self._problem(base), self.tell, rough=rough)
-        alone = now = Chosen(space=base, u=best.u, choices=())
+    def chosen(self, base: Space, start: Point | None = None) -> Chosen:
+        """Begin with some parameters, and add what the data ask for.
+
+        Args:
+            base: The parameters, with what is believed of them.
+            start: Where a fit of them has ended; they are fitted first where there is none.
+        """
+        u = self._fitted(base) if start is None else base.encode(base.points(start))[0]
+        alone = now = Chosen(space=base, u=u, choices=())
         # friction that is fitted to a push is wrong: first what is in the arm's way
         for gaps, longest_s in _ASKED:
             self.tell(f"asking what is missing: {', '.join(gaps)}")
@@ -136,6 +139,11 @@ class Chooser:
         return replace(now, u=best.u)
 
     # --------------------------------------------------------------------------------------------
+
+    def _fitted(self, base: Space) -> np.ndarray:
+        self.tell(f"{len(base)} parameters that every arm has")
+        rough = self._problem(base, _ROUGH_S)
+        return fitted(self._problem(base), self.tell, rough=rough).u
 
     def _problem(self, space: Space, longest_s: float = _LONGEST_S) -> Problem:
         episodes = [liveliest(episode, longest_s) for episode in self.episodes]

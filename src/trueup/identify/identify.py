@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from trueup.episodes import Episode
+from trueup.episodes.episode import JOINTS
 from trueup.errors import TrueupError
 from trueup.identify.check import Check, checked, checked_inside
-from trueup.identify.choose import Choice, Chooser
+from trueup.identify.choose import Choice, Chooser, Chosen
 from trueup.identify.cutting import liveliest
 from trueup.identify.estimate import Estimate, Misfit, belief_of, findings_of
 from trueup.identify.fitting import Told, fitted
@@ -21,7 +22,7 @@ from trueup.identify.problem import Problem
 from trueup.identify.scales import sentences, unloaded, widened
 from trueup.identify.suspects import Suspicion
 from trueup.identify.usable import Split, usable
-from trueup.space import Space
+from trueup.space import Point, Space
 from trueup.versions import versions
 from trueup.worlds import World
 
@@ -37,6 +38,7 @@ def identify(
     signals: Sequence[str] = ("joint_position",),
     window_s: float | None = None,
     choose: bool = False,
+    chosen: Chosen | None = None,
     check: bool = True,
     threads: int = 0,
     on_progress: Told | None = None,
@@ -52,6 +54,7 @@ def identify(
         signals: What to compare.
         window_s: Begin anew at the measured state after each so many seconds.
         choose: Add effects of the catalogue that predict unseen recordings better.
+        chosen: What was chosen before, by `chosen_from`: it is not fitted again.
         check: Ask whether reality lies inside what the fitted space can produce, and which effects
             outside it would explain the rest.
         threads: CPU threads; 0 takes all.
@@ -70,7 +73,38 @@ def identify(
         tell=on_progress or (lambda _: None),
         began=perf_counter(),
     )
-    return job.estimate(free, choose=choose, check=check)
+    if choose and chosen is None:
+        chosen = job.chosen(free)
+    return job.estimate(free, chosen, check=check)
+
+
+def chosen_from(
+    world: World,
+    episodes: Sequence[Episode],
+    space: Space,
+    start: Point,
+    *,
+    threads: int = 0,
+    on_progress: Told | None = None,
+) -> Chosen:
+    """Effects of the catalogue to add to a fit that has ended, if they predict unseen motion.
+
+    Args:
+        world: Where the episodes are replayed.
+        episodes: What was recorded.
+        space: The parameters that were fitted.
+        start: Where that ended.
+        threads: CPU threads; 0 takes all.
+        on_progress: Told in a line how it stands.
+    """
+    job = _Job(
+        world=world,
+        split=usable(episodes),
+        options={"signals": (JOINTS,), "window_s": None, "threads": threads},
+        tell=on_progress or (lambda _: None),
+        began=perf_counter(),
+    )
+    return job.chosen(space, start)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,14 +125,14 @@ class _Job:
     tell: Told
     began: float
 
-    def estimate(self, free: Space, *, choose: bool, check: bool) -> Estimate:
-        free, start, choices = self._chosen(free) if choose else (free, None, ())
+    def estimate(self, free: Space, chosen: Chosen | None, *, check: bool) -> Estimate:
+        free = free if chosen is None else chosen.space
+        choices = () if chosen is None else chosen.choices
         before = free.encode(free.nominal())[0]
         long = sum(episode.duration_s for episode in self.split.fitted) > _LONG_S
         episodes = [liveliest(e, _LONGEST_S) if long else e for e in self.split.fitted]
         problem = Problem(self.world, episodes, free, coupled=not long, **self.options)
-        if start is None:
-            start = fitted(problem, self.tell).u
+        start = fitted(problem, self.tell).u if chosen is None else chosen.u
         self.tell("how sure")
         posterior = self._sure(problem, start, checked=not long)
         judge = Problem(self.world, self.split.held, free, **self.options)
@@ -133,7 +167,7 @@ class _Job:
             return believed(problem, u, on_progress=self.tell)
         return approximated(problem, u)
 
-    def _chosen(self, free: Space) -> tuple[Space, np.ndarray, tuple[Choice, ...]]:
+    def chosen(self, free: Space, start: Point | None = None) -> Chosen:
         chooser = Chooser(
             self.world,
             self.split.fitted,
@@ -141,8 +175,7 @@ class _Job:
             options=self.options,
             tell=self.tell,
         )
-        found = chooser.chosen(free)
-        return found.space, found.u, found.choices
+        return chooser.chosen(free, start)
 
     def _checked(
         self, problem: Problem, posterior: Posterior, choices: tuple[Choice, ...]

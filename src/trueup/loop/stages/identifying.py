@@ -11,7 +11,7 @@ from trueup.diagnose.hearing import doubts_of
 from trueup.episodes import Dataset, Episode, Outcome
 from trueup.errors import TrueupError
 from trueup.files import whole
-from trueup.identify import HOLLOW, Estimate, identify, readable
+from trueup.identify import HOLLOW, Estimate, chosen_from, identify, readable
 from trueup.identify.choose import WORTH
 from trueup.identify.probing import identify_contact, identify_hand_eye
 from trueup.identify.probing.contact import STRANGE
@@ -76,17 +76,15 @@ def _space(world: World, patterns: tuple[str, ...]) -> Space:
 def _arm(job: Job, free: list[Episode]) -> Estimate:
     """The usual numbers; where they leave more than sensors do, effects that explain it as well."""
     space = _space(job.bare, job.settings.fitted)
-    options = {
-        "check": job.settings.check,
-        "threads": job.threads,
-        "on_progress": job.tell,
-    }
-    usual = identify(job.bare, free, space, **options)
+    told = {"threads": job.threads, "on_progress": job.tell}
+    usual = identify(job.bare, free, space, check=job.settings.check, **told)
     if not doubts_of((usual,)) or not _suspected(usual):
         return usual
     job.tell("the usual numbers do not explain this arm: trying other effects")
-    more = identify(job.bare, free, space, choose=True, **options)
-    return more if any(choice.taken for choice in more.choices) else usual
+    more = chosen_from(job.bare, free, space, usual.point, **told)
+    if not any(choice.taken for choice in more.choices):
+        return replace(usual, choices=more.choices)
+    return identify(job.bare, free, space, chosen=more, check=job.settings.check, **told)
 
 
 def _suspected(estimate: Estimate) -> bool:
