@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from scipy.special import betainc
@@ -17,9 +18,10 @@ from trueup.space import Points, Space
 from trueup.streams import seeds_from
 from trueup.worlds import World
 
-_DRAWS, _EPISODES = 24, 12  # points of the posterior, and episodes at each
+_DRAWS, _EPISODES = 24, 8  # points of the posterior, and episodes at each
 _MOST = 3  # gaps that are told apart, beside the others together
 _LOOK = 0.3  # of the points: enough to see which gaps cost something
+_FELT = 0.03  # of success, in that look: a gap that costs less need not be told from others
 _SURE = 1.645  # standard deviations to either side of a 90 % interval
 _GRID = 400  # shares of success that are compared
 
@@ -75,6 +77,13 @@ class Attribution:
         w = np.ones(len(self.identified)) if self.weights is None else self.weights
         many = round(w.sum() ** 2 / (w**2).sum())
         return Rate(successes=round(many * float((w * self.identified).mean())), trials=many)
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs: what each gap costs, as shares of 1, with its standard deviation."""
+        return {
+            name: {gap: [cost.value, cost.spread] for gap, cost in costs.items()}
+            for name, costs in (("shares", self.shares), ("alone", self.alone))
+        }
 
     def scaled(self, factor: float) -> Attribution:
         """The same proportions of another loss, less sure by as much as that is another."""
@@ -155,7 +164,8 @@ def _grouped(
     alone = {g: first[frozenset()] - first[_only(g)] for g in gaps}
     last = {g: first[whole - {g}] - first[whole] for g in gaps}
     rough = {g: float(0.5 * (alone[g] + last[g]).mean()) for g in gaps}
-    told = sorted(gaps, key=lambda g: -max(abs(alone[g].mean()), abs(last[g].mean())))[:_MOST]
+    felt = {g: max(abs(alone[g].mean()), abs(last[g].mean())) for g in gaps}
+    told = sorted((g for g in gaps if felt[g] >= _FELT), key=lambda g: -felt[g])[:_MOST]
     others = tuple(g for g in gaps if g not in told)
     together = "+".join(others)
     won = table.played(_sets([*((g,) for g in told), others]))
