@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from tests.loop.found import estimate, report
+from trueup.identify import Misfit
+from trueup.identify.check import Check
 from trueup.loop import trued_up
 from trueup.loop.truing import blamed
 from trueup.space import Fixed, JointNormal, LogUniform, Space, Uniform
@@ -19,6 +21,7 @@ DELAY, SHIFT, SLIDING = (
     "visual/camera/shift_x",
     "contact/fingertip-object/sliding",
 )
+NOISE = "actuation/command_noise"
 
 
 def width(space: Space, name: str) -> float:
@@ -59,6 +62,21 @@ def test_a_number_that_varies_is_drawn_as_far_as_it_does():
     drawn = space.sample(np.random.default_rng(0), 4000).column(name)
     assert drawn.std() == pytest.approx(0.04, rel=0.15)
     assert drawn.mean() == pytest.approx(0.1, abs=0.01)
+
+
+def test_what_no_number_explains_is_trained_for_as_noise_on_commands():
+    """Joints that are 10 mrad off after the fit; and the same, where that is what sensors leave."""
+    after = {f"joint_position/{joint}": 0.010 for joint in ("elbow_flex", "gripper")}
+    off = Check(excess=dict.fromkeys(("elbow_flex", "gripper"), 20.0))
+    known = replace(
+        estimate({DELAY: (0.08, 0.002)}),
+        check=off,
+        fitted=Misfit(episodes=1, before=after, after=after),
+    )
+    noise = trued_up(LIFT, report(latency=40), [known]).space[NOISE].belief
+    assert isinstance(noise, Uniform) and noise.high == pytest.approx(0.020, rel=0.01)
+    inside = replace(known, check=replace(off, excess={"elbow_flex": 1.0, "gripper": 1.0}))
+    assert times(trued_up(LIFT, report(latency=40), [inside]).space, NOISE) == pytest.approx(0.5)
 
 
 def test_nothing_is_so_sure_that_a_policy_may_count_on_it():

@@ -81,14 +81,20 @@ def _out_of_step(one: Told) -> Iterator[Doubt]:
             )
 
 
-def _noticed(one: Told) -> bool:
-    """Whether joints are off by more than a policy minds; other signals always may be."""
-    joints = [
-        off * _beyond(one.check, column.removeprefix(f"{JOINTS}/"))
+def left_over(one: Told) -> Mapping[str, float]:
+    """By how much joints are off after the fit, beyond the noise of their sensors, in rad."""
+    return {
+        column.removeprefix(f"{JOINTS}/"): off
+        * _beyond(one.check, column.removeprefix(f"{JOINTS}/"))
         for column, off in one.fitted.after.items()
         if column.startswith(f"{JOINTS}/")
-    ]
-    return not joints or max(joints) > _NOTICED
+    }
+
+
+def _noticed(one: Told) -> bool:
+    """Whether joints are off by more than a policy minds; other signals always may be."""
+    joints = left_over(one)
+    return not joints or max(joints.values()) > _NOTICED
 
 
 def _beyond(check: Any, joint: str) -> float:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.diagnose import GapReport
+from trueup.diagnose.hearing import doubts_of, left_over
+from trueup.effects.actuation import CommandNoise
 from trueup.errors import TrueupError
 from trueup.identify import Estimate
 from trueup.space import Fixed, Gap, JointNormal, LogUniform, Parameter, Prior, Space, Uniform
@@ -20,6 +22,7 @@ _TOWARDS = 2.0  # usual widths more, for a gap that costs all that was lost
 _FLOOR = 0.1  # of the usual width: nothing is known so well that a policy may count on it
 _MAYBE = 1.645  # standard deviations: a number this near to nominal may well be nominal
 _ENDS = (0.02, 0.98)
+_SHAKES = 2.0  # times: a servo follows half of what its commands jump from step to step
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +69,7 @@ def trued_up(
     rest = _others(world, report, settled)
     priors = {p.name: scaled(p, widths[p.gap]) for p in rest}
     priors |= {n: p for n, p in (heard or {}).items() if n in priors and _fits(rest, n, p)}
+    priors |= _shaken(rest.narrowed(priors), known)
     space = world.catalogue.select(*settled, *rest.names).narrowed(priors)
     for joint in beliefs:
         space = space.narrowed(joint)
@@ -75,6 +79,20 @@ def trued_up(
         sentences=tuple(sentence for sentence in sentences if sentence),
         short=_short(settled, widths, rest, report is not None),
     )
+
+
+def _shaken(rest: Space, known: Sequence[Estimate]) -> dict[str, Prior]:
+    """Noise on commands that moves joints as far as what no number of the simulator explains."""
+    off = [
+        float(np.sqrt(np.mean(np.square(list(left_over(estimate).values())))))
+        for estimate in known
+        if estimate.check is not None and doubts_of([estimate])
+    ]
+    if not off or CommandNoise.name not in rest:
+        return {}
+    noise = rest[CommandNoise.name]
+    size = min(noise.high, _SHAKES * max(off))
+    return {noise.name: Uniform(0.0, size)} if size > _support(noise)[1] else {}
 
 
 def blamed(report: GapReport | None) -> tuple[str, ...]:
