@@ -99,7 +99,15 @@ def test_a_bank_comes_back_from_its_file(bank, tmp_path):
     again = Bank.load(tmp_path / "bank.npz")
     np.testing.assert_array_equal(again.signatures[10], bank.signatures[10])
     np.testing.assert_array_equal(again.shares, bank.shares)
-    assert again.features == bank.features
+    np.testing.assert_array_equal(again.bent, bank.bent)
+    assert again.features == bank.features and again.parameters == bank.parameters
+
+
+def test_a_bank_knows_which_numbers_were_bent(bank):
+    assert bank.bent.shape == (len(bank), len(bank.parameters))
+    for g, gap in enumerate(GAPS):
+        own = [name.split("/")[0] == gap for name in bank.parameters]
+        np.testing.assert_array_equal(bank.bent[:, own].any(axis=1), bank.gaps[:, g])
 
 
 def test_a_damaged_bank_is_refused_in_words(tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from trueup.diagnose.planted import GAPS, Bends, bends
-from trueup.diagnose.playing import Played, Player
+from trueup.diagnose.playing import Player
 from trueup.errors import TrueupError
 from trueup.evaluate import Begin
 from trueup.files import whole
@@ -21,7 +21,9 @@ from trueup.worlds import World
 
 Told = Callable[[str], None]
 
-_FORMAT = "trueup/bank 1"
+FORMAT = "trueup/bank 2"
+"""Of the file: a bank of another one is made again."""
+_OFF = 1e-9  # of a parameter's range
 _SCREENED = 3  # trials of each bend that is only looked at
 
 
@@ -60,6 +62,8 @@ class Bank:
         policy: The mark of the policy's network.
         features: Names of a signature's numbers.
         signatures: (N, F) by number of trials.
+        parameters: Names of what may be bent.
+        bent: (N, P) which of them are off.
         gaps: (N, 8) which gaps were bent.
         alone: (N, 8) success lost to each gap where it alone is bent, as shares of 1.
         shares: (N, 8) each gap's Shapley value, as shares of 1.
@@ -73,6 +77,8 @@ class Bank:
     policy: str
     features: tuple[str, ...]
     signatures: dict[int, np.ndarray]
+    parameters: tuple[str, ...]
+    bent: np.ndarray
     gaps: np.ndarray
     alone: np.ndarray
     shares: np.ndarray
@@ -89,10 +95,11 @@ class Bank:
         arrays = {name: getattr(self, name) for name in _ARRAYS}
         arrays |= {f"signatures{k}": values for k, values in self.signatures.items()}
         arrays |= {
-            "format": np.array(_FORMAT),
+            "format": np.array(FORMAT),
             "world": np.array(self.world),
             "policy": np.array(self.policy),
             "features": np.array(self.features),
+            "parameters": np.array(self.parameters),
             "nominal": np.array([self.nominal, self.nominal_trials]),
         }
         with whole(path) as partial, partial.open("wb") as file:
@@ -103,13 +110,14 @@ class Bank:
         """Read what `save` wrote; nothing in the file is executed."""
         try:
             with np.load(path, allow_pickle=False) as stored:
-                if str(stored["format"]) != _FORMAT:
+                if str(stored["format"]) != FORMAT:
                     raise ValueError(f"its format is {stored['format']}")
                 counts = [int(n[10:]) for n in stored.files if n.startswith("signatures")]
                 return Bank(
                     world=str(stored["world"]),
                     policy=str(stored["policy"]),
                     features=tuple(stored["features"].tolist()),
+                    parameters=tuple(stored["parameters"].tolist()),
                     signatures={k: stored[f"signatures{k}"] for k in sorted(counts)},
                     **{name: stored[name] for name in _ARRAYS},
                     nominal=float(stored["nominal"][0]),
@@ -122,7 +130,7 @@ class Bank:
             ) from error
 
 
-_ARRAYS = ("gaps", "alone", "shares", "noise", "success")
+_ARRAYS = ("bent", "gaps", "alone", "shares", "noise", "success")
 
 
 def built(
@@ -160,8 +168,20 @@ def built(
     kept = _kept(player, space, size, nominal, generator, tell)
     sets = _sets(kept, size, generator)
     tell(f"{len(sets)} bent worlds, {size.trials} trials each")
-    played = player.played(np.array([kept.joined(rows) for rows in sets]), size.trials)
-    return _labelled(kept, sets, played, nominal, size, world.name, policy)
+    points = np.array([kept.joined(rows) for rows in sets])
+    played = player.played(points, size.trials)
+    return Bank(
+        world=world.name,
+        policy=policy,
+        features=played.features,
+        signatures=played.signatures,
+        parameters=space.names,
+        bent=np.abs(points - nominal_u) > _OFF,
+        success=played.success,
+        nominal=nominal,
+        nominal_trials=size.nominal,
+        **_labelled(kept, sets, nominal - played.success, size.trials),
+    )
 
 
 def _kept(
@@ -197,15 +217,9 @@ def _sets(kept: Bends, size: Size, generator: np.random.Generator) -> list[tuple
 
 
 def _labelled(
-    kept: Bends,
-    sets: list[tuple[int, ...]],
-    played: Played,
-    nominal: float,
-    size: Size,
-    world: str,
-    policy: str,
-) -> Bank:
-    """What each gap costs in each world.
+    kept: Bends, sets: list[tuple[int, ...]], lost: np.ndarray, trials: int
+) -> dict[str, np.ndarray]:
+    """What each gap costs in each world, of which (N,) is lost.
 
     With v the success: of one gap all of the loss; of two, φ_a = ½ (v₀ − v_a + v_b − v_ab). Of
     three, the loss beyond what each costs alone is shared out evenly: pairs of these three were not
@@ -214,8 +228,7 @@ def _labelled(
     n = len(sets)
     gaps, alone = np.zeros((n, len(GAPS)), bool), np.zeros((n, len(GAPS)))
     shares, noise = np.zeros((n, len(GAPS))), np.zeros((n, len(GAPS)))
-    lost = nominal - played.success
-    error = np.sqrt(np.clip(played.success * (1 - played.success), 0.02, None) / size.trials)
+    error = np.sqrt(np.clip(lost * (1 - lost), 0.02, None) / trials)
     for row, members in enumerate(sets):
         columns, m = kept.gap[list(members)], len(members)
         each = lost[list(members)]
@@ -224,16 +237,4 @@ def _labelled(
         own, rest = error[list(members)] ** 2, (error[list(members)] ** 2).sum()
         spread = own * (1 - 1 / m) ** 2 + (rest - own) / m**2 + error[row] ** 2 / m**2
         noise[row, columns] = error[row] if m == 1 else np.sqrt(spread)
-    return Bank(
-        world=world,
-        policy=policy,
-        features=played.features,
-        signatures=played.signatures,
-        gaps=gaps,
-        alone=alone,
-        shares=shares,
-        noise=noise,
-        success=played.success,
-        nominal=nominal,
-        nominal_trials=size.nominal,
-    )
+    return {"gaps": gaps, "alone": alone, "shares": shares, "noise": noise}

@@ -122,6 +122,7 @@ def diagnose(
         "bank": len(bank),
         "seed": seed,
         "versions": versions("mujoco", "numpy", "torch"),
+        **({"identified": found.to_json()} if found else {}),
         **(parts.made if parts else {}),
     }
     words = sentences(report, doubted=bool(doubted))
@@ -204,7 +205,8 @@ def _split(
         return None
     tell("reading the trials")
     known = [gap for gap in (found.gaps if found else ()) if gap in GAPS]
-    reader = Reader(case.bank, len(case.trials.episodes), known, seed=seed)
+    names = belief_of(case.world, case.beliefs).names if found else ()
+    reader = Reader(case.bank, len(case.trials.episodes), names, seed=seed)
     signed = signature(seen.some(np.arange(min(len(seen.success), max(case.bank.signatures)))))
     missing = [name for name in case.bank.features if name not in signed.names]
     if missing:

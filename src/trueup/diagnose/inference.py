@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,12 @@ import numpy as np
 
 from trueup.diagnose.bank import Bank
 from trueup.diagnose.planted import GAPS
+from trueup.diagnose.telling import share_told
 
 _FOLDS = 4
 _LEAST = 0.05  # of success: worlds that lose less have no cause to learn from
 _NEIGHBOURS = 80
+_NOBODY = 0.1  # of what recordings clear a gap of: as much of it has no cause in the space
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +23,8 @@ class Answer:
     """How the loss splits up if its cause is inside the space.
 
     Attributes:
-        parts: (8,) of the loss, each gap of `GAPS`; they add up to 1.
+        parts: (8,) of the loss, each gap of `GAPS`; they add up to 1, or to less where recordings
+            contradict what trials look like.
         low: (8,) lower ends of their 90 % intervals.
         high: (8,) upper ends.
     """
@@ -40,14 +43,15 @@ class Reader:
     Args:
         bank: What was simulated.
         trials: How many trials will be read.
-        known: Gaps of which recordings tell how much they cost alone.
+        identified: Parameters that recordings tell: what these cost, gap by gap, is known.
         seed: Of the networks.
     """
 
     def __init__(
-        self, bank: Bank, trials: int, known: Sequence[str] = (), *, seed: int = 0
+        self, bank: Bank, trials: int, identified: Collection[str] = (), *, seed: int = 0
     ) -> None:
-        self._known = [GAPS.index(gap) for gap in known]
+        known = {name.split("/")[0] for name in identified}
+        self._known = [g for g, gap in enumerate(GAPS) if gap in known]
         self.count = max([k for k in bank.signatures if k <= trials] or [min(bank.signatures)])
         raw = bank.signatures[self.count]
         self._middle, self._scale = _scales(raw)
@@ -55,7 +59,10 @@ class Reader:
         rows = np.flatnonzero(lost > _LEAST)
         self._loss, self._noise = lost[rows], bank.noise[rows]
         self._shares = bank.shares[rows]
-        x = self._inputs(raw[rows], bank.alone[rows], self._loss)
+        seen = share_told(bank.parameters, bank.bent, identified)[rows]
+        told = bank.alone[rows] * seen
+        self._untold = _untold(bank.alone[rows], seen)
+        x = self._inputs(raw[rows])
         y = _proportions(bank.shares[rows])
         weight = np.minimum(self._loss / 0.3, 1.0)
         fold = np.arange(len(rows)) % _FOLDS
@@ -64,10 +71,11 @@ class Reader:
 
         self._nets: list[Any] = []
         for k in range(_FOLDS):
-            seen = fold != k
-            net = fitted(x[seen], y[seen], weight[seen], self._known, seed=seed + k)
-            self._judged[~seen] = read(net, x[~seen])
+            others = fold != k
+            net = fitted(x[others], y[others], weight[others], seed=seed + k)
+            self._judged[~others] = read(net, x[~others])
             self._nets.append(net)
+        self._judged = self._heeded(self._judged, told, self._loss)
 
     def read(self, values: np.ndarray, loss: float, alone: Mapping[str, float]) -> Answer:
         """Split a loss up.
@@ -75,15 +83,16 @@ class Reader:
         Args:
             values: (F,) the signature.
             loss: What was lost, as a share of 1.
-            alone: What each known gap costs by itself, as recordings say.
+            alone: What the identified numbers of each gap cost by themselves.
         """
         from trueup.diagnose.splitter import read
 
         told = np.zeros((1, len(GAPS)))
         for gap, cost in alone.items():
             told[0, GAPS.index(gap)] = cost
-        x = self._inputs(values[None], told, np.array([loss]))
-        parts = np.mean([read(net, x)[0] for net in self._nets], axis=0)
+        x = self._inputs(values[None])
+        parts = np.mean([read(net, x) for net in self._nets], axis=0)
+        parts = self._heeded(parts, told, np.array([loss]))[0]
         low, high = np.array([self._interval(g, parts) for g in range(len(GAPS))]).T
         return Answer(parts=parts, low=low, high=high)
 
@@ -94,11 +103,25 @@ class Reader:
 
     # ----------------------------------------------------------------------------------------------
 
-    def _inputs(self, raw: np.ndarray, alone: np.ndarray, loss: np.ndarray) -> np.ndarray:
-        """(n, F + known) squashed marks, and the part of the loss that each known gap explains."""
+    def _inputs(self, raw: np.ndarray) -> np.ndarray:
+        """(n, F) squashed marks."""
         z = np.clip((raw - self._middle) / self._scale, -30.0, 30.0)
-        told = alone[:, self._known] / np.maximum(loss, _LEAST)[:, None]
-        return np.hstack([np.sign(z) * np.log1p(np.abs(z)), np.clip(told, -0.5, 1.5)])
+        return np.sign(z) * np.log1p(np.abs(z))
+
+    def _heeded(self, parts: np.ndarray, told: np.ndarray, loss: np.ndarray) -> np.ndarray:
+        """(n, 8) parts, in which recordings are heeded where marks mislead.
+
+        A gap whose identified numbers cost less than it is blamed for can only be to blame for the
+        others of its numbers, those that recordings do not tell. What it is not to blame for falls
+        to the other gaps, and a little of it to none.
+        """
+        found = parts.copy()
+        for g in self._known:
+            cost = np.clip(told[:, g] / np.maximum(loss, _LEAST), 0.0, 1.0)
+            less = cost + self._untold[g] * np.maximum(parts[:, g] - cost, 0.0)
+            found[:, g] = np.minimum(parts[:, g], less)
+        taken = (parts - found).sum(axis=1)
+        return found / (found.sum(axis=1) + _NOBODY * taken)[:, None]
 
     def _interval(self, g: int, parts: np.ndarray) -> tuple[float, float]:
         """Where the part lies, by how far off like answers were in worlds that were kept out."""
@@ -116,6 +139,12 @@ def _scales(raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Middle and spread of each number, unmoved by outliers."""
     low, middle, high = np.quantile(raw, [0.1, 0.5, 0.9], axis=0)
     return middle, np.maximum((high - low) / 2.56, 1e-3 * np.abs(middle) + 1e-6)
+
+
+def _untold(alone: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """(8,) of what bends of a gap cost, the share that recordings would not tell of."""
+    cost = np.maximum(alone, 0.0)
+    return 1.0 - (cost * seen).sum(axis=0) / np.maximum(cost.sum(axis=0), 1e-9)
 
 
 def _proportions(shares: np.ndarray) -> np.ndarray:

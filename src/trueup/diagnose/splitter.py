@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import torch
 
@@ -13,16 +11,14 @@ _EPOCHS, _BATCH, _HIDDEN = 70, 128, 128
 
 
 class Splitter(torch.nn.Module):
-    """Splits a loss up by marks; what recordings tell of a gap counts for and against it directly.
+    """Splits a loss up by marks.
 
     Args:
         marks: How many.
-        known: The gaps that recordings tell of.
     """
 
-    def __init__(self, marks: int, known: Sequence[int]) -> None:
+    def __init__(self, marks: int) -> None:
         super().__init__()
-        self.marks = marks
         self.body = torch.nn.Sequential(
             torch.nn.Dropout(0.2),
             torch.nn.Linear(marks, _HIDDEN),
@@ -33,24 +29,16 @@ class Splitter(torch.nn.Module):
             torch.nn.Dropout(0.3),
             torch.nn.Linear(_HIDDEN, len(GAPS)),
         )
-        weight = torch.zeros(len(GAPS), 2 * len(known))
-        for k, gap in enumerate(known):
-            weight[gap, k] = 3.0
-        self.told = torch.nn.Parameter(weight)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        told = x[:, self.marks :]
-        small = torch.exp(-told.clamp(min=0.0) / 0.1)  # as good as nothing
-        return self.body(x[:, : self.marks]) + torch.cat([told, small], dim=1) @ self.told.T
+        return self.body(x)
 
 
-def fitted(
-    x: np.ndarray, y: np.ndarray, weight: np.ndarray, known: Sequence[int], *, seed: int
-) -> torch.nn.Module:
+def fitted(x: np.ndarray, y: np.ndarray, weight: np.ndarray, *, seed: int) -> torch.nn.Module:
     """A small network that splits the loss up like y."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        net = Splitter(x.shape[1] - len(known), known)
+        net = Splitter(x.shape[1])
         xt, yt, wt = (torch.tensor(a, dtype=torch.float32) for a in (x, y, weight))
         _learn(net, xt, yt, wt)
     return net.eval()

@@ -11,6 +11,7 @@ from dataclasses import asdict
 import numpy as np
 
 from trueup.diagnose import Bank, Case, GapReport, built, diagnose, judged
+from trueup.diagnose.bank import FORMAT
 from trueup.diagnose.hearing import departures_of, doubts_of, evidence_of, with_failures
 from trueup.episodes import Dataset
 from trueup.evaluate import piloted
@@ -31,7 +32,8 @@ def bank(job: Job) -> str:
     """What the starting policy does in many bent worlds: made once for a policy, and kept."""
     policy = job.policy("train/policy")
     mark = mark_of(policy)
-    known = [mark, asdict(job.settings.bank), job.settings.seed, versions("mujoco", "numpy")]
+    made = versions("mujoco", "numpy")
+    known = [FORMAT, mark, asdict(job.settings.bank), job.settings.seed, made]
     key = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
     path = job.cache / f"bank-{key}" / "bank.npz"
     with locked(path.parent, wait=job.tell):  # another run may be making the same one
