@@ -21,6 +21,7 @@ from benchmarks.learning import source_mark, trained
 from benchmarks.measure import Effort, Measure, Target
 from benchmarks.realities import KINDS, Drawn, bent, strange, tried
 from trueup.diagnose import UNEXPLAINED, Bank, Rate, Size, built
+from trueup.diagnose.doubt import Doubt
 from trueup.diagnose.familiarity import Familiarity, outside
 from trueup.diagnose.inference import Reader
 from trueup.diagnose.planted import GAPS
@@ -101,7 +102,7 @@ def _bank(policy: Policy, effort: Effort) -> Bank:
 
 def joined(banks: Sequence[Bank]) -> Bank:
     """Banks of one policy as one."""
-    arrays = ("gaps", "alone", "shares", "noise", "success")
+    arrays = ("bent", "gaps", "alone", "shares", "noise", "success")
     counts = [bank.nominal_trials for bank in banks]
     nominal = float(np.average([bank.nominal for bank in banks], weights=counts))
     return replace(
@@ -179,7 +180,8 @@ def judged(bank: Bank, rows: Sequence[Row], made_s: float) -> list[Measure]:
     familiar = Familiarity(bank.signatures[TRIALS])
     found: list[Measure] = []
     for known, words in (((), "from trials alone"), (_KNOWN, "with what recordings may tell")):
-        reader = Reader(bank, TRIALS, known)
+        told = [name for name in bank.parameters if name.split("/")[0] in known]
+        reader = Reader(bank, TRIALS, told)
         splits = [_split(bank, reader, familiar, row, known) for row in rows]
         found += _lines(bank, rows, splits, words, 80.0 if not known else 95.0)
     found.append(
@@ -203,11 +205,12 @@ def _split(bank: Bank, reader: Reader, familiar: Familiarity, row: Row, known) -
     alone = {gap: row["alone"].get(gap, 0.0) for gap in known}
     loss = simulated.share - measured.share
     answer = reader.read(values, max(loss, 0.05), alone)
-    doubted = bool(known) and row["kind"] in _FELT
-    strange_ = outside(familiar.p_value(values), doubted=doubted)
+    felt = bool(known) and row["kind"] in _FELT
+    doubts = (Doubt(what="Unmodelled.", gaps=(), explained=1.0),) if felt else ()
+    strange_ = outside(familiar.p_value(values), doubted=felt)
     found = _told(row, known) if known else None
     generator = np.random.default_rng(0)
-    return split(answer, found, simulated, measured, strange_, generator, doubted=doubted)
+    return split(answer, found, simulated, measured, strange_, generator, doubts=doubts)
 
 
 def _told(row: Row, known: Sequence[str]) -> Attribution:

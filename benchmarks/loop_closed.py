@@ -8,7 +8,7 @@ Runs are kept in a folder and gone on with, so this can be interrupted at any mo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -46,17 +46,17 @@ Row = dict[str, Any]
 
 
 def measure(effort: Effort) -> list[Measure]:
-    out = effort.out / "loop"
-    wanted = 3 if effort.quick else len(ORDER)
-    return _measures([row(path, out) for path in realities(out, wanted)])
+    out, wanted = effort.out / "loop", effort.robots(len(ORDER), 3)
+    return _measures([row(p, out, threads=effort.threads) for p in realities(out, wanted)])
 
 
-def realities(out: Path, wanted: int) -> Iterator[Path]:
+def realities(out: Path, wanted: Iterable[int]) -> Iterator[Path]:
     """Reality files that cost enough and not all; drawn once, and kept."""
     first = Job(folder=out / "start", settings=Settings(world=WORLD), cache=out / "policies")
     start(first)
     policy = first.policy("train/policy")
-    for k, kind in enumerate(ORDER[:wanted]):
+    for k in wanted:
+        kind = ORDER[k % len(ORDER)]
         path = out / "realities" / f"{k:02d}-{kind}.json"
         generator = np.random.default_rng([7, k])
         while not path.exists():

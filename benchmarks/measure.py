@@ -23,7 +23,10 @@ class Effort:
         worlds: Copies of the world in a batch.
         quick: A tenth of the time, for a look; its numbers are not for the docs.
         tasks: Worlds of the row training.
-        seeds: Seeds of the rows training (0 1 2 by default) and curriculum (0 by default).
+        seeds: Seeds of the rows training (0 1 2 by default) and curriculum (0 by default); numbers
+            of robots in rows that draw many of them (all by default).
+        threads: CPU threads in rows that go on where they were; 0 takes all. Results do not depend
+            on it, so that several processes can share one of these rows by their seeds.
         steps: Control steps that each training of those two rows learns from, at most.
         policy: Who plays in the row evaluate-10k: a policy's folder, or the word script.
         out: Where trainings and numbers are kept; what is done there is not done again.
@@ -33,9 +36,14 @@ class Effort:
     quick: bool = False
     tasks: tuple[str, ...] = ("so101/reach", "so101/push", "so101/lift", "so101/place")
     seeds: tuple[int, ...] = ()
+    threads: int = 0
     steps: float | None = None
     policy: str = "script"
     out: Path = Path("out/benchmarks")
+
+    def robots(self, many: int, few: int) -> list[int]:
+        """Numbers of robots to draw: those that were asked for, all, or a few for a look."""
+        return list(self.seeds) or list(range(few if self.quick else many))
 
     def turns(self, full: int) -> int:
         """How many turns each side gets."""

@@ -36,8 +36,11 @@ Row = dict[str, Any]
 
 def measure(effort: Effort) -> list[Measure]:
     loop = effort.out / "loop"
-    wanted = 3 if effort.quick else len(ORDER)
-    rows = [row(path, effort.out / "plan", loop) for path in realities(loop, wanted)]
+    wanted = effort.robots(len(ORDER), 3)
+    rows = [
+        row(path, effort.out / "plan", loop, threads=effort.threads)
+        for path in realities(loop, wanted)
+    ]
     return _measures([row for row in rows if row["first"]])
 
 

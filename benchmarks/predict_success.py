@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -38,22 +37,24 @@ Row = dict[str, Any]
 def measure(effort: Effort) -> list[Measure]:
     world = get(WORLD)
     policies = policies_of(world, effort)
-    n, truth = (_FEW, _TRUTH // 2) if effort.quick else (_ROBOTS, _TRUTH)
-    rows = [_row(k, world, policies, truth, effort.out) for k in range(n)]
+    truth = _TRUTH // 2 if effort.quick else _TRUTH
+    wanted = effort.robots(_ROBOTS, _FEW)
+    rows = [_row(k, world, policies, truth, effort) for k in wanted]
     return [*_accuracy(rows, truth), *_honesty(rows, truth)]
 
 
 # Robots ---------------------------------------------------------------------------------------
 
 
-def _row(number: int, world: World, policies: dict[str, Begin], truth: int, out: Path) -> Row:
+def _row(number: int, world: World, policies: dict[str, Begin], truth: int, effort: Effort) -> Row:
     """What came of one robot; episodes are read where the same code played them before."""
-    file = out / "predict-success" / f"{len(policies)}-policies-{number:03d}.json"
+    file = effort.out / "predict-success" / f"{len(policies)}-policies-{number:03d}.json"
     if file.exists():
         row = json.loads(file.read_text(encoding="utf-8"))
         if row["source"] == _source() and set(row["policies"]) == set(policies):
             return _told(row, truth)
-    row = {"source": _source(), "robot": number, **_played(number, world, policies, truth)}
+    found = _played(number, world, policies, truth, effort.threads)
+    row = {"source": _source(), "robot": number, **found}
     file.parent.mkdir(parents=True, exist_ok=True)
     with whole(file) as partial:
         partial.write_text(json.dumps(row) + "\n", encoding="utf-8")
@@ -66,7 +67,7 @@ def _source() -> str:
     return f"{source_of_episodes()} {(_TRIALS, _DRAWS, _STARTS, _TRUTH)}"
 
 
-def _played(number: int, world: World, policies: dict[str, Begin], truth: int) -> Row:
+def _played(number: int, world: World, policies: dict[str, Begin], truth: int, threads: int) -> Row:
     """Every policy on one robot and in the worlds that it may be."""
     generator = np.random.default_rng([660_000, number])
     point = truth_of(generator, world)
@@ -74,7 +75,7 @@ def _played(number: int, world: World, policies: dict[str, Begin], truth: int) -
     found = {}
     for k, (name, begin) in enumerate(policies.items()):
         seeds = trials(Space(()), _TRIALS + truth, 880_000 + 100 * number + k)[1]
-        real = evaluate(world, begin, point, seeds).success
+        real = evaluate(world, begin, point, seeds, threads=threads).success
         done = Trials(
             policy=name,
             mark=name,
@@ -83,7 +84,8 @@ def _played(number: int, world: World, policies: dict[str, Begin], truth: int) -
             repeatable=True,
             real=False,
         )
-        played = outcomes(world, Candidate(name=name, begin=begin, mark=name), robots, [done])
+        candidate = Candidate(name=name, begin=begin, mark=name)
+        played = outcomes(world, candidate, robots, [done], threads=threads)
         assert played.paired is not None
         found[name] = {
             "actual": float(real[_TRIALS:].mean()),

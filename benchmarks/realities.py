@@ -22,7 +22,7 @@ from trueup.space import Parameter, Points, Space
 from trueup.streams import seeds_from
 from trueup.worlds import World
 
-_LOOK, _TRUTH = 200, 1000  # episodes: to see that it costs enough, and for what it truly costs
+_LOOK, _TRUTH = 200, 500  # episodes: to see that it costs enough, and for what it truly costs
 _ARM = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll")
 KINDS = (
     "cable_drag",
