@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,11 @@ def test_a_joint_alone_tells_no_time():
 def test_it_comes_back_from_its_file():
     check = Check(excess={"elbow_flex": 9.0}, lateness=Lateness(share=0.9, spread_s=0.006))
     assert Check.from_json(check.to_json()) == check
+
+
+def test_a_joint_that_was_never_read_does_not_silence_the_others():
+    late = track(0.02 * np.random.default_rng(0).standard_normal(400))
+    measured = late.measured.copy()
+    measured[:, -1] = np.nan
+    found = lateness_of([replace(late, measured=measured)])
+    assert found is not None and found.share > 0.9

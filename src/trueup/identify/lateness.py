@@ -70,9 +70,10 @@ def lateness_of(tracks: Sequence[Track]) -> Lateness | None:
 
 def _scaled(track: Track) -> tuple[np.ndarray, np.ndarray]:
     """(m, joints) how far off the joints that move are, and how fast, in units of their misfit."""
-    off = track.residual[0]
+    read = np.isfinite(track.residual[0]).any(axis=0)
+    off = track.residual[0][:, read]
     with np.errstate(divide="ignore", invalid="ignore"):  # two readings of one moment
-        speed = np.gradient(track.simulated[0], track.time_s, axis=0)
+        speed = np.gradient(track.simulated[0][:, read], track.time_s, axis=0)
     whole = np.isfinite(off).all(axis=1) & np.isfinite(speed).all(axis=1)
     off, speed = off[whole], speed[whole]
     moves = np.abs(speed).max(axis=0, initial=0.0) > _MOVES
