@@ -97,7 +97,7 @@ def test_an_item_is_carried_out_by_the_robot(capsys, gaps, tmp_path):
 def test_every_condition_of_an_item_is_recorded_and_labelled(capsys, tmp_path):
     report(visual=54).save(tmp_path / "gaps.json")
     file, data = str(tmp_path / "protocol.json"), tmp_path / "data"
-    said(capsys, "plan", str(tmp_path / "gaps.json"), "--out", file)
+    said(capsys, "plan", str(tmp_path / "gaps.json"), "--worth", "0.5", "--out", file)
     protocol = Protocol.load(file)
     item = next(item for item in protocol.items if item.name == "light-over-the-day")
     words = ["record", "--protocol", file, "--item", str(item.number)]

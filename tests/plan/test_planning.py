@@ -163,7 +163,8 @@ def test_probes_are_not_planned_where_there_is_nothing_to_touch():
 def test_costs_decide_the_order(tmp_path):
     found = report(visual=50)
     usual = plan(found).items[0]
-    assert usual.name == "recalibrate-camera"
+    assert usual.name == "carry-in-view"
+    assert usual.work.motions == ("standard", "carry") and usual.robot_minutes < 5
     file = tmp_path / "costs.json"
     file.write_text(
         '{"demonstration_minutes": 0.001, "condition_minutes": 0, "start_minutes": 0.1}'
