@@ -16,7 +16,7 @@ from trueup.identify.posterior import (
 from trueup.identify.problem import Problem, Residual
 from trueup.identify.shares import shared
 from trueup.identify.starts import starts_of
-from trueup.identify.target import Target
+from trueup.identify.target import Target, delays_of
 from trueup.replay import Replayer
 
 TRUTH = {
@@ -246,3 +246,9 @@ def test_numbers_that_are_pinned_to_the_last_digit_still_are_a_belief():
     narrowed = space.narrowed(belief)
     drawn = narrowed.encode(narrowed.sample(generator, 200))
     np.testing.assert_allclose(drawn.std(axis=0), np.sqrt(np.diag(flat)), rtol=0.2)
+
+
+def test_how_soon_rest_tells_in_friction_is_no_delay():
+    """Twenty seconds of it, shared out by quarters of a physics step, would take hours."""
+    space = WORLD.catalogue.select("latency/action_delay", "actuation/*/rest_time")
+    assert [space.names[i] for i in delays_of(space)] == ["latency/action_delay"]

@@ -9,7 +9,7 @@ import numpy as np
 from trueup.episodes.episode import JOINTS
 from trueup.identify.descent import Descent, descend, usual_size
 from trueup.identify.posterior import prior_mean, prior_spread
-from trueup.identify.problem import Problem, Residual
+from trueup.identify.problem import Problem, Residual, is_delay
 from trueup.identify.search import searched, sticks
 from trueup.identify.target import delays_of
 from trueup.identify.worth import lasting
@@ -114,7 +114,7 @@ def shared_otherwise(problem: Problem, u: np.ndarray) -> np.ndarray:
 def _shares(problem: Problem, u: np.ndarray) -> Iterator[np.ndarray]:
     """Points (d,) that share out each delay's sum with the longest, a physics step at a time."""
     step_s = problem.replayer.compiled.model.opt.timestep
-    width = {i: p.high - p.low for i, p in enumerate(problem.space) if p.unit == "s"}
+    width = {i: p.high - p.low for i, p in enumerate(problem.space) if is_delay(p)}
     longest = max(width, key=lambda i: u[i] * width[i])
     for i in width.keys() - {longest}:
         total = u[i] * width[i] + u[longest] * width[longest]
@@ -153,7 +153,7 @@ def _pull(problem: Problem) -> Callable[[Residual], np.ndarray]:
 
 def _starts(free: Space) -> list[np.ndarray]:
     nominal = free.encode(free.nominal())[0]
-    delays = [i for i, p in enumerate(free) if p.unit == "s" and p.low == p.nominal]
+    delays = [i for i, p in enumerate(free) if is_delay(p) and p.low == p.nominal]
     starts = [nominal]
     for share in _DELAYS if delays else ():
         start = nominal.copy()

@@ -9,7 +9,7 @@ import numpy as np
 
 from trueup.identify.directions import Direction as Direction
 from trueup.identify.directions import unseen_of as unseen_of
-from trueup.identify.problem import Problem, Residual
+from trueup.identify.problem import Problem, Residual, is_delay
 from trueup.identify.sampling import Sampled, sampled
 from trueup.identify.sandwich import hanging_together, independent, sensors_alone
 from trueup.identify.shares import newton, profile, shared, uncertain_shares
@@ -256,7 +256,7 @@ def _coarseness(problem: Problem, u: np.ndarray, covariance: np.ndarray) -> np.n
     added = np.zeros(len(u))
     for i, p in enumerate(problem.space):
         width = p.high - p.low
-        if p.unit == "s" and width * (u[i] - 2.0 * np.sqrt(covariance[i, i])) < step_s:
+        if is_delay(p) and width * (u[i] - 2.0 * np.sqrt(covariance[i, i])) < step_s:
             added[i] = (0.5 * step_s / width) ** 2 / 3.0
     return np.diag(added)
 

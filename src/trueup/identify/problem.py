@@ -12,7 +12,7 @@ from trueup.errors import TrueupError
 from trueup.identify.moving import moving, stir
 from trueup.identify.steady import steady
 from trueup.replay import Replayer
-from trueup.space import Space
+from trueup.space import Parameter, Space
 from trueup.worlds import World
 
 _STEP = 0.01  # of a finite difference, as a share of the way between a parameter's bounds
@@ -183,7 +183,12 @@ class Problem:
         self._reaches = reaches
 
 
+def is_delay(p: Parameter) -> bool:
+    """Whether a parameter says how late something is; how soon rest tells in friction is none."""
+    return p.unit == "s" and p.scale == "linear"
+
+
 def _steps(space: Space, timestep_s: float) -> np.ndarray:
     """(d,) how far each parameter is moved for a slope; a delay by more than a physics step."""
-    least = [1.2 * timestep_s / (p.high - p.low) if p.unit == "s" else 0.0 for p in space]
+    least = [1.2 * timestep_s / (p.high - p.low) if is_delay(p) else 0.0 for p in space]
     return np.maximum(np.array(least), _STEP)

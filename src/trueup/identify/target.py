@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.identify.descent import weights
-from trueup.identify.problem import Problem, Residual
+from trueup.identify.problem import Problem, Residual, is_delay
 from trueup.identify.starts import Starts, starts_of
 from trueup.space import Space
 
@@ -61,7 +61,7 @@ class Target:
         self._scale = np.sqrt(self._weight) / self.noise[self.here.column]
         step_s = problem.replayer.compiled.model.opt.timestep
         self.delays = delays_of(problem.space)
-        ranges = [p.high - p.low for p in problem.space if p.unit == "s"]
+        ranges = [p.high - p.low for p in problem.space if is_delay(p)]
         self._steps = [step_s / width for width in ranges]  # a physics step, in the unit cube
 
     def cost(self, u: np.ndarray) -> np.ndarray:
@@ -160,7 +160,7 @@ def _acting(steps: float) -> float:
 
 def delays_of(space: Space) -> np.ndarray:
     """Which parameters are delays."""
-    return np.array([i for i, p in enumerate(space) if p.unit == "s"], int)
+    return np.array([i for i, p in enumerate(space) if is_delay(p)], int)
 
 
 def prior_spread(space: Space) -> np.ndarray:
