@@ -70,6 +70,31 @@ def test_frames_that_are_late_and_not_missed_are_a_doubt_about_the_camera():
     assert doubts_of([replace(late, accounted=dict.fromkeys(LATE, 1.0))]) == ()
 
 
+def held(before: float, after: float, usual: float = 0.0015):
+    """An estimate of hand and eye: by how much they were apart, in m, and by how much they are."""
+    known = estimate({"visual/camera/shift_x": (0.02, 0.001), "actuation/gripper/kp": (9.0, 0.1)})
+    apart = Misfit(episodes=3, before={"cube_position": before}, after={"cube_position": after})
+    return replace(known, noise={"cube_position": usual}, fitted=apart, held=apart)
+
+
+def test_hand_and_eye_that_no_number_makes_agree_are_a_doubt_about_all_that_was_fitted():
+    """As where a mount wobbles: 3.2 mm before, and 3 mm afterwards."""
+    (doubt,) = doubts_of([held(0.0032, 0.0030)])
+    assert doubt.gaps == ("visual", "actuation")
+    assert doubt.explained == pytest.approx(1 - (3.0 / 3.2) ** 2)
+    assert "3.0 mm" in doubt.what and "1.5 mm would be usual" in doubt.what
+
+
+def test_what_a_hold_and_a_noisy_tracker_leave_is_none():
+    assert doubts_of([held(0.020, 0.0014)]) == ()
+    assert doubts_of([held(0.007, 0.0038, usual=0.0043)]) == ()
+
+
+def test_frames_that_are_late_by_chance_are_not_said_twice():
+    late = {"visual/tracker/delay": 0.1}
+    assert doubts_of([replace(held(0.02, 0.02), varies=late)]) == ()
+
+
 def test_signals_other_than_joints_always_may_matter():
     assert doubts(OFF) == SAID
 

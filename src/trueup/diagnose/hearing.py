@@ -19,6 +19,7 @@ _PROBED = ("contact", "object")
 _NOTICED = (
     0.002  # rad that a joint is off: a policy does not notice less, encoders read as coarsely
 )
+_APART = 1.5  # times what holds and the tracker leave
 _ACCOUNTED = 0.5  # of what varies: with more than that, it is as the simulator has it
 
 
@@ -31,6 +32,12 @@ class Told(Protocol):
     def check(self) -> Any: ...
     @property
     def fitted(self) -> Any: ...
+    @property
+    def held(self) -> Any: ...
+    @property
+    def noise(self) -> Mapping[str, float]: ...
+    @property
+    def varies(self) -> Mapping[str, float]: ...
     @property
     def accounted(self) -> Mapping[str, float]: ...
 
@@ -49,15 +56,15 @@ def doubts_of(told: Sequence[Told]) -> tuple[Doubt, ...]:
     Commands that were lost or late by chance are none, nor are frames that were missed: the
     catalogue has them, no replay repeats them.
     """
-    return tuple(doubt for one in told for doubt in (*_unmodelled(one), *_out_of_step(one)))
+    kinds = (_unmodelled, _apart, _out_of_step)
+    return tuple(doubt for one in told for kind in kinds for doubt in kind(one))
 
 
 def _unmodelled(one: Told) -> Iterator[Doubt]:
     """Joints that do what the fitted numbers do not make them do."""
     check = one.check
     if check is not None and not check.inside and not check.random and _noticed(one):
-        gaps = dict.fromkeys(finding.name.split("/")[0] for finding in one.findings)
-        yield Doubt(what=check.sentences[0], gaps=tuple(gaps), explained=_explained(one))
+        yield Doubt(what=check.sentences[0], gaps=_gaps(one), explained=_explained(one))
 
 
 def _explained(one: Told) -> float:
@@ -67,6 +74,28 @@ def _explained(one: Told) -> float:
         for side in (one.fitted.before, one.fitted.after)
     )
     return max(0.0, 1.0 - after / before) if before > 0.0 else 0.0
+
+
+def _apart(one: Told) -> Iterator[Doubt]:
+    """Things that were held and are not seen where the hand has them, whatever the numbers."""
+    if one.varies:  # frames that are late by chance: said by themselves
+        return
+    for column, usual in one.noise.items():
+        off = max(side.after.get(column, 0.0) for side in (one.fitted, one.held))
+        if "/" in column or off <= _APART * usual:
+            continue
+        before, after = (side.get(column, 0.0) for side in (one.held.before, one.held.after))
+        yield Doubt(
+            what=f"Unmodelled: hand and eye disagree about {column} by {1e3 * off:.1f} mm after "
+            f"all, where {1e3 * usual:.1f} mm would be usual.",
+            gaps=_gaps(one),
+            explained=max(0.0, 1.0 - (after / before) ** 2) if before > 0.0 else 0.0,
+        )
+
+
+def _gaps(one: Told) -> tuple[str, ...]:
+    """Those whose numbers were fitted."""
+    return tuple(dict.fromkeys(finding.name.split("/")[0] for finding in one.findings))
 
 
 def _out_of_step(one: Told) -> Iterator[Doubt]:

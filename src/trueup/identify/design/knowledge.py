@@ -48,7 +48,7 @@ class Knowledge:
                 f"the world {world.name!r} does not have.",
                 fix=f"Design in the world of the estimate: --world {estimate.world}.",
             )
-        if not estimate.noise:
+        if not any("/" in column for column in estimate.noise):  # of joints
             raise TrueupError(
                 "The estimate does not say how noisy its readings were, so that nothing can be "
                 "weighed.",

@@ -18,7 +18,9 @@ SITE = "tcp"
 LATE, _READ_LATE = "visual/tracker/delay", "latency/encoder_delay"
 TABLE = tuple(f"environment/table/{name}" for name in ("height", "tilt_x", "tilt_y"))
 _HOLD_M = np.array([0.002, 0.012, 0.012])  # a thing's middle from the tcp: across, along, deep
-_PLACE_M, _REST_M = 0.0015, 0.0005  # what a hold does not repeat better than
+PLACE_M = 0.0015
+"""What a hold does not repeat better than."""
+_REST_M = 0.0005  # the same of a thing that lies
 _FLAT_RAD = 0.004  # what a thing that lies on a table does not lie flatter than
 _TURN_RAD = np.array([0.15, 0.015, 0.015])  # about the jaw's own axis a thing swings as it hangs
 _CREEPS = 2.25  # s²: readings are off by as much as a thing creeps in so long, about 1.5 s
@@ -88,7 +90,7 @@ class Agreement:
         self._stale_s = _stale_s(grasps)
         self.unsure_s = self._stale_s if unsure_s is None else unsure_s
         swept_m, swept_rad = self._swept()
-        self._place_m = np.hypot(np.hypot(_PLACE_M, noise[0]), swept_m)
+        self._place_m = np.hypot(np.hypot(PLACE_M, noise[0]), swept_m)
         self._turn_rad = np.hypot(np.hypot(_TURN_RAD, noise[1]), swept_rad)
         self._rest_m = np.array([np.hypot(_REST_M, noise[0] / np.sqrt(g.rested)) for g in grasps])
 

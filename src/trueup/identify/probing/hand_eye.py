@@ -17,7 +17,7 @@ import numpy as np
 from trueup.episodes import Episode
 from trueup.errors import TrueupError
 from trueup.identify.estimate import VAGUE, Estimate, Finding
-from trueup.identify.probing.agreement import LATE, SITE, TABLE, Agreement, scaled
+from trueup.identify.probing.agreement import LATE, PLACE_M, SITE, TABLE, Agreement, scaled
 from trueup.identify.probing.grasps import Grasp, Seen, grasps_in, seen_in
 from trueup.identify.readings.tracked import tracked_noise
 from trueup.space import JointNormal, Parameter
@@ -59,7 +59,8 @@ def identify_hand_eye(
             "does not find it.",
         )
     fit, held = _parted(grasps)
-    problem, x, covariance = _agreed(world, seen, fit, arm, _noise(episodes))
+    noise = _noise(episodes)
+    problem, x, covariance = _agreed(world, seen, fit, arm, noise)
     told = [n for n in problem.names if arm is None or n not in _known(problem.names, arm)]
     return Estimate(
         world=world.name,
@@ -68,7 +69,7 @@ def identify_hand_eye(
         unseen=tuple(_unseen(problem, told, covariance)),
         fitted=problem.misfit(x, fit),
         held=problem.misfit(x, held),
-        noise={},
+        noise={seen.position: float(np.hypot(PLACE_M, noise[0]))},
         notes=tuple(_out_of_step(problem)),
         varies={LATE: problem.unsure_s} if _late(problem) else {},
         accounted={LATE: problem.accounted} if _late(problem) else {},
