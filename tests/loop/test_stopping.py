@@ -84,6 +84,13 @@ def test_a_cause_outside_the_simulator(tmp_path):
     assert stop and stop.why is Why.OUTSIDE and "40 of 41 lost points" in stop.words
 
 
+def test_numbers_that_may_stand_for_an_outside_cause_are_tried_first(tmp_path):
+    """A mount that wobbles looks like zeros that are off, and a policy for those may do."""
+    found = diagnosed(stored(tmp_path), report(unexplained=40, latency=1))
+    estimate({"latency/action_delay": (0.05, 0.001)}).save(found.path("identify/estimate.json"))
+    assert stop_after("diagnose", found) is None
+
+
 @pytest.mark.parametrize(
     "found",
     [

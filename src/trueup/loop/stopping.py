@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from trueup.diagnose import GapReport
 from trueup.evaluate import Evaluation
+from trueup.identify import Estimate
 from trueup.loop.estimates import estimates
 from trueup.loop.job import Job
 from trueup.loop.truing import blamed
@@ -83,10 +84,13 @@ def _no_loss(report: GapReport) -> Stop:
 
 
 def _diagnose(job: Job) -> Stop | None:
-    """Most of the loss has no name, even now that recordings were heard."""
+    """Most of the loss has no name, even now that recordings were heard.
+
+    Numbers that were fitted to something unmodelled may do in its place: with them it is tried.
+    """
     report = GapReport.load(job.path("diagnose/gaps.json"))
     known = estimates(job)
-    if report.loss <= 0 or blamed(report):
+    if report.loss <= 0 or blamed(report) or any(_differs(each) for each in known):
         return None
     if report.unexplained.low < _MOSTLY * report.loss:
         return None
@@ -96,6 +100,11 @@ def _diagnose(job: Job) -> Stop | None:
         words=f"{report.unexplained.points:.0f} of {report.loss:.0f} lost points have no cause in "
         f"the simulator: training in it cannot win them back. {' '.join(suspects[:2])}".strip(),
     )
+
+
+def _differs(known: Estimate) -> bool:
+    """Whether some number is not what the simulator has."""
+    return any(not finding.low <= finding.before <= finding.high for finding in known.findings)
 
 
 def _after(job: Job) -> Stop | None:
