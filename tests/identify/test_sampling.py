@@ -52,3 +52,10 @@ def test_the_same_seed_gives_the_same_draws():
     one, two = (drawn(normal(0.3, 1.1), seed=7) for _ in range(2))
     assert np.array_equal(one.mean, two.mean)
     assert one.effective == two.effective
+
+
+def test_draws_none_of_which_is_possible_say_nothing():
+    """As at the end of bounds, all of it outside."""
+    found = drawn(lambda points: np.full(len(points), np.inf))
+    assert found.effective == 0.0 and not found.enough
+    assert np.isfinite(found.mean).all() and np.isfinite(found.covariance).all()

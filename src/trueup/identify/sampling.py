@@ -93,6 +93,10 @@ def _weighed(points: np.ndarray, costs: np.ndarray, kernels: list[_Kernel]) -> S
     """Mean and covariance under the exact density, all kernels taken as one mixture."""
     mixture = np.logaddexp.reduce([kernel.log_density(points) for kernel in kernels], axis=0)
     logs = -costs - mixture
+    if not np.isfinite(logs.max()):  # no draw is possible: they say nothing
+        none = kernels[0].mean
+        nothing = np.zeros((len(none), len(none)))
+        return Sampled(mean=none, covariance=nothing, effective=0.0, draws=len(points))
     weight = np.exp(logs - logs.max())
     weight /= weight.sum()
     mean = weight @ points
