@@ -145,6 +145,45 @@ def test_an_artefact_changed_by_hand_is_said_and_not_used(copy):
     assert seen[-1] == "narrow"  # it was taken as it is; what rests on it comes after
 
 
+@pytest.mark.parametrize("how", ["changed", "removed"])
+def test_doing_its_stage_again_mends_an_artefact(copy, how):
+    space = copy / "run/narrow/space.json"
+    if how == "changed":
+        space.write_text(space.read_text() + "\n")
+    else:
+        space.unlink()
+    with pytest.raises(TrueupError, match=f"it was {how} since"):
+        run(job(copy), begin="retrain")
+
+    def stop(name: str, entry: Entry) -> None:
+        if name == "narrow":
+            raise Killed
+
+    with pytest.raises(Killed):
+        run(job(copy), begin="narrow", on_stage=stop)
+    assert space.is_file() and Journal.load(copy / "run").done("narrow")
+
+
+def test_accepting_says_what_and_takes_nothing_that_is_gone(copy):
+    (copy / "run/look/gaps.json").unlink()
+    why = copy / "run/narrow/why.json"
+    why.write_text(why.read_text() + "\n")
+    with pytest.raises(TrueupError, match=r"look/gaps.json .* removed since") as said:
+        run(job(copy), accept=True)
+    assert "--from look" in said.value.fix and "--accept" not in said.value.fix
+    with pytest.raises(TrueupError, match=r"Neither is narrow/why.json"):
+        run(job(copy))
+    said_aloud: list[str] = []
+    (copy / "run/look/gaps.json").write_text("{}")
+
+    def stop(name: str, entry: Entry) -> None:
+        raise Killed
+
+    with pytest.raises(Killed):
+        run(job(copy, say=said_aloud.append), accept=True, on_stage=stop)
+    assert said_aloud == ["Accepted as changed by hand: look/gaps.json, narrow/why.json."]
+
+
 def test_a_setting_that_a_stage_rests_on_cannot_be_slipped_in(copy):
     other = replace(TINY, trials=7)
     with pytest.raises(TrueupError, match=r"trials is 6; here it is 7") as said:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -13,7 +13,7 @@ from trueup.loop.folder import Origin, differing, holds_run
 from trueup.loop.job import Job
 from trueup.loop.journal import Entry, Journal, State
 from trueup.loop.lock import locked
-from trueup.loop.marks import marks_of
+from trueup.loop.marks import MISSING, marks_of
 from trueup.loop.settings import Settings
 from trueup.loop.stage import Stage
 from trueup.loop.stopping import Stop, Why, stop_after
@@ -69,7 +69,7 @@ def run(
     with locked(job.folder):
         journal = _opened(job, begin, command)
         turn = _Turn(job, journal, on_stage)
-        turn.check(accept)
+        turn.check(accept, begin)
         turn.redo(begin)
         return turn.go()
 
@@ -107,6 +107,27 @@ def _check_change(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Changed:
+    """An artefact that is not what its stage wrote; its mark is empty where it is gone."""
+
+    stage: str
+    name: str
+    mark: str
+
+
+def _refusal(folder: Path, changed: Sequence[_Changed]) -> TrueupError:
+    first, *more = changed
+    gone = first.mark == MISSING
+    others = f" Neither {'is' if len(more) == 1 else 'are'} {', '.join(c.name for c in more)}."
+    meant = "" if gone else ", or say that the change is meant (--accept)"
+    return TrueupError(
+        f"{folder / first.name} is not what the stage {first.stage!r} wrote: it was "
+        f"{'removed' if gone else 'changed'} since.{others if more else ''}",
+        fix=f"Do the stage again (--from {first.stage}){meant}.",
+    )
+
+
 class _Turn:
     """A run while it runs."""
 
@@ -114,35 +135,38 @@ class _Turn:
         self.job, self.journal, self.on_stage = job, journal, on_stage
         self.stages = stages(job.settings)
 
-    def check(self, accept: bool) -> None:
-        """Refuse artefacts that are not what a stage wrote; use them where that was said."""
-        changed: list[str] = []
-        for stage in self.stages:
+    def check(self, accept: bool, begin: str | None) -> None:
+        """Refuse artefacts that are not what a stage wrote; use them where that was said.
+
+        Stages that are done again write theirs anew, so what became of those does not matter.
+        """
+        changed = self._changes(begin)
+        refused = [c for c in changed if not accept or c.mark == MISSING]
+        if refused:
+            raise _refusal(self.job.folder, refused)
+        if changed:
+            self._accept(changed)
+
+    def _changes(self, begin: str | None) -> list[_Changed]:
+        found: list[_Changed] = []
+        end = None if begin is None else index_of(begin, self.job.settings)
+        for stage in self.stages[:end]:
             if self.journal.done(stage.name):
                 stored = self.journal.stages[stage.name].outputs
                 now = marks_of(self.job.folder, stored)
-                changed += [f"{stage.name} {name}" for name in stored if stored[name] != now[name]]
-        if not changed:
-            return
-        stage, name = changed[0].split(" ", 1)
-        if not accept:
-            raise TrueupError(
-                f"{self.job.path(name)} is not what the stage {stage!r} wrote: it was changed or "
-                "removed since.",
-                fix=f"Do the stage again (--from {stage}), or say that the change is meant "
-                "(--accept).",
-            )
-        self._accept(changed)
+                differ = [name for name in stored if stored[name] != now[name]]
+                found += [_Changed(stage=stage.name, name=n, mark=now[n]) for n in differ]
+        return found
 
-    def _accept(self, changed: list[str]) -> None:
+    def _accept(self, changed: Sequence[_Changed]) -> None:
         known = dict(self.journal.stages)
-        for line in changed:
-            stage, name = line.split(" ", 1)
-            outputs = {**known[stage].outputs, **marks_of(self.job.folder, [name])}
-            known[stage] = replace(known[stage], outputs=outputs)
-        names = (line.split(" ", 1)[1] for line in changed)
+        for one in changed:
+            outputs = {**known[one.stage].outputs, one.name: one.mark}
+            known[one.stage] = replace(known[one.stage], outputs=outputs)
+        names = [one.name for one in changed]
         accepted = tuple(dict.fromkeys((*self.journal.accepted, *names)))
         self._write(replace(self.journal, stages=known, accepted=accepted))
+        self.job.say(f"Accepted as changed by hand: {', '.join(names)}.")
 
     def redo(self, begin: str | None) -> None:
         """Forget a stage and all after it."""
