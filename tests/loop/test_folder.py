@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.loop.turns import TINY, job
 from trueup.errors import TrueupError
-from trueup.loop import Journal, Origin, Settings, run
+from trueup.loop import Entry, Journal, Origin, Settings, State, run
 from trueup.loop.lock import locked
 from trueup.loop.marks import mark_of
 
@@ -31,6 +32,45 @@ def test_an_empty_folder_has_no_stage_to_begin_from(tmp_path):
     (tmp_path / "run").mkdir()
     with pytest.raises(TrueupError, match="holds no run"):
         run(job(tmp_path), begin="identify")
+
+
+def test_a_refused_command_leaves_no_folder(tmp_path):
+    with pytest.raises(TrueupError, match="is no folder"):
+        run(job(tmp_path), begin="identify")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"robot": "rehearsal:typo@so101/reach"}, "no reality named 'typo'"),
+        ({"robot": "telepathy:7"}, "telepathy:7"),
+        ({"policy": "nowhere"}, "nowhere"),
+        ({"episodes": "nowhere"}, "nowhere"),
+        ({"robot": "rehearsal:monday-arm@so101/reach"}, "is one of so101/lift"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_before_any_training(tmp_path, changed, said):
+    with pytest.raises(TrueupError, match=said) as refused:
+        run(job(tmp_path, replace(TINY, **changed)))
+    assert not (tmp_path / "run").exists() and not (tmp_path / "cache").exists()
+    if "monday" in changed.get("robot", ""):
+        assert "slow-bus" in refused.value.fix and "garage" not in refused.value.fix
+
+
+def test_a_setting_that_nothing_done_rests_on_may_change(tmp_path):
+    folder = begun(tmp_path)
+    Journal(stages={"train": Entry(state=State.RUNNING)}).save(folder)
+
+    class Killed(BaseException):
+        pass
+
+    def tell(line: str) -> None:
+        raise Killed
+
+    with pytest.raises(Killed):
+        run(job(tmp_path, replace(TINY, trials=3, policy=""), tell=tell))
+    assert Origin.load(folder).settings.trials == 3
 
 
 def test_a_stage_that_there_is_not(tmp_path):

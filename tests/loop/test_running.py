@@ -194,6 +194,33 @@ def test_a_setting_that_a_stage_rests_on_cannot_be_slipped_in(copy):
     assert Origin.load(copy / "run").settings == TINY
 
 
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"robot": "rehearsal:typo@so101/reach"}, "no reality named 'typo'"),
+        ({"robot": "rehearsal:garage@so101/reach"}, "visual/camera/shift_x"),
+        ({"episodes": "nowhere"}, "nowhere"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_before_anything_is_forgotten(copy, changed, said):
+    run_json = (copy / "run/run.json").read_text()
+    journal = (copy / "run/journal.json").read_text()
+    with pytest.raises(TrueupError, match=said):
+        run(job(copy, replace(TINY, **changed)), begin="before")
+    assert (copy / "run/retrain/policy").is_dir() and not (copy / "run/earlier").exists()
+    assert (copy / "run/run.json").read_text() == run_json
+    assert (copy / "run/journal.json").read_text() == journal
+
+
+def test_of_settings_within_settings_those_that_differ_are_named(copy):
+    run_json = (copy / "run/run.json").read_text()
+    other = replace(TINY, tune=replace(TINY.tune, steps=12_000))
+    with pytest.raises(TrueupError, match=r"tune.steps is 6144; here it is 12000, and") as said:
+        run(job(copy, other))
+    assert len(said.value.what) < 300
+    assert (copy / "run/run.json").read_text() == run_json
+
+
 def test_one_reason_to_stop_ends_the_run_with_a_report(copy):
     done: dict[str, Entry] = {}
     eased = replace(TINY, target=0.001, insist=False)

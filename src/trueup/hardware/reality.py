@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from trueup.errors import TrueupError, UnknownName, suggestion
-from trueup.hardware.hidden import Hidden
+from trueup.hardware.hidden import Hidden, rehearsed
 from trueup.hardware.hidden_motion import CableDrag, FrictionLaw, GearRipple, ThermalFade
 from trueup.hardware.hidden_signals import BusHiccups, LateFrames
 from trueup.hardware.hidden_things import OilFilm, UndeclaredShape, WobblyMount
@@ -75,6 +75,15 @@ class Reality:
                 parameter.check_values(value)
                 found[parameter.name] = float(value)
         return Point(found)
+
+    def fits(self, world: World) -> bool:
+        """Whether a world has all that it bends."""
+        try:
+            self.point(world)
+            _ = rehearsed(world, self.beyond, world.control_period_s).catalogue
+        except TrueupError:
+            return False
+        return True
 
 
 class _Stored(BaseModel):

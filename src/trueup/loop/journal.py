@@ -61,6 +61,10 @@ class Journal:
         """Whether a stage came to its end."""
         return name in self.stages and self.stages[name].state is State.DONE
 
+    def running(self, name: str) -> bool:
+        """Whether a stage was begun, and did not come to its end."""
+        return name in self.stages and self.stages[name].state is State.RUNNING
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object that `from_json` turns back into an equal journal."""
         return {"format": FORMAT, "version": VERSION, **asdict(self)}

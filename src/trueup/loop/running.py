@@ -14,6 +14,7 @@ from trueup.loop.job import Job
 from trueup.loop.journal import Entry, Journal, State
 from trueup.loop.lock import locked
 from trueup.loop.marks import MISSING, marks_of
+from trueup.loop.readiness import check_ready
 from trueup.loop.settings import Settings
 from trueup.loop.stage import Stage
 from trueup.loop.stopping import Stop, Why, stop_after
@@ -66,45 +67,65 @@ def run(
         command: What was typed, for the record.
         on_stage: Told of every stage that ends, is there already, or is left out.
     """
+    _check(job, begin)  # before a folder is made
     with locked(job.folder):
-        journal = _opened(job, begin, command)
+        origin, journal, changed = _opened(job, begin)
         turn = _Turn(job, journal, on_stage)
         turn.check(accept, begin)
-        turn.redo(begin)
+        commands = (*origin.commands, command)
+        replace(origin, settings=job.settings, commands=commands).save(job.folder)
+        turn.redo(begin, changed)
         return turn.go()
 
 
-def _opened(job: Job, begin: str | None, command: str) -> Journal:
-    """The journal; settings are stored, or found to be those of before."""
+def _check(job: Job, begin: str | None) -> None:
+    """Refuse what cannot be done, while nothing has been trained, removed or written."""
+    _, journal, _ = _opened(job, begin)
+    found = stages(job.settings)
+    if begin is None:
+        left = [s for s in found if s.name not in journal.stages or journal.running(s.name)]
+    else:
+        left = found[index_of(begin, job.settings) :]
+    check_ready(job, left)
+
+
+def _opened(job: Job, begin: str | None) -> tuple[Origin, Journal, Sequence[str]]:
+    """Where the run comes from, what was done, and which settings are others than before."""
     settings, folder = job.settings, job.folder
     if begin is not None:
         index_of(begin, settings)
-    if begin is None and not holds_run(folder):
-        Origin(settings=settings, commands=(command,)).save(folder)
-        return Journal()
-    origin = Origin.load(folder)
+    elif not holds_run(folder):
+        return Origin(settings=settings), Journal(), ()
+    origin, journal = Origin.load(folder), Journal.load(folder)
     changed = [n for n in differing(origin.settings, settings) if n not in _ANY_TIME]
-    if changed:
-        _check_change(folder, changed, origin.settings, settings, begin)
-    replace(origin, settings=settings, commands=(*origin.commands, command)).save(folder)
-    return Journal.load(folder)
+    _check_change(job, journal, changed, origin.settings, begin)
+    return origin, journal, changed
 
 
 def _check_change(
-    folder: Path, changed: list[str], stored: Settings, wanted: Settings, begin: str | None
+    job: Job, journal: Journal, changed: Sequence[str], stored: Settings, begin: str | None
 ) -> None:
-    """Changed settings are for stages that are done again; others would make the folder lie."""
-    first = next(s.name for s in stages(wanted) if set(s.reads) & set(changed))
-    if begin is not None and index_of(begin, wanted) <= index_of(first, wanted):
-        return
-    name = next(n for n in changed if n in next(s for s in stages(wanted) if s.name == first).reads)
-    was, now = (getattr(s, name) for s in (stored, wanted))
-    raise TrueupError(
-        f"{folder} holds a run whose {name} is {was!r}; here it is {now!r}, and the stage "
-        f"{first!r} rests on it.",
-        fix=f"Do it again from there (--from {first}), leave the option out, or choose another "
-        "--out.",
-    )
+    """Changed settings are for stages that are yet to be done; others would make the folder lie."""
+    wanted = job.settings
+    kept = stages(wanted)[: None if begin is None else index_of(begin, wanted)]
+    for stage in kept:
+        name = next((n for n in changed if n in stage.reads), None)
+        if name and journal.done(stage.name):
+            raise TrueupError(
+                f"{job.folder} holds a run whose {_apart(name, stored, wanted)}, and the stage "
+                f"{stage.name!r} rests on it.",
+                fix=f"Do it again from there (--from {stage.name}), leave the option out, or "
+                "choose another --out.",
+            )
+
+
+def _apart(name: str, stored: Settings, wanted: Settings) -> str:
+    """What a setting was and is; of settings within it, those that differ."""
+    was, now = (s.to_json()[name] for s in (stored, wanted))
+    if not isinstance(was, dict):
+        return f"{name} is {was!r}; here it is {now!r}"
+    differ = [key for key in was if was[key] != now[key]]
+    return "; ".join(f"{name}.{key} is {was[key]!r}; here it is {now[key]!r}" for key in differ)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,12 +189,13 @@ class _Turn:
         self._write(replace(self.journal, stages=known, accepted=accepted))
         self.job.say(f"Accepted as changed by hand: {', '.join(names)}.")
 
-    def redo(self, begin: str | None) -> None:
-        """Forget a stage and all after it."""
-        if begin is None:
-            return
-        for stage in self.stages[index_of(begin, self.job.settings) :]:
-            self._forget(stage)
+    def redo(self, begin: str | None, changed: Sequence[str]) -> None:
+        """Forget a stage and all after it, and what was begun with other settings."""
+        end = len(self.stages) if begin is None else index_of(begin, self.job.settings)
+        for place, stage in enumerate(self.stages):
+            begun = stage.name in self.journal.stages and set(stage.reads) & set(changed)
+            if place >= end or begun:
+                self._forget(stage)
 
     def go(self) -> Result:
         """Every stage that is not done, or rests on something else than it did."""

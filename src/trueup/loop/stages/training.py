@@ -27,13 +27,13 @@ _DONE = "done.json"
 
 def start(job: Job) -> str:
     """The starting policy: the user's own, or one trained in the nominal world."""
-    given = job.settings.policy
-    policy = _given(job, Path(given)) if given else _cached(job)
+    own = job.settings.policy
+    policy = given(job) if own else _cached(job)
     with whole_folder(job.path("train/policy")) as partial:
         shutil.copytree(policy.name, partial, dirs_exist_ok=True)
     found = evaluated(job, policy, Space(()))
     found.save(job.path("train/evaluation.npz"))
-    whose = "your policy" if given else f"after {policy.provenance.steps:,} steps"
+    whose = "your policy" if own else f"after {policy.provenance.steps:,} steps"
     return f"{percent(found)} in the nominal simulator, {whose}"
 
 
@@ -88,8 +88,9 @@ def _tuned(job: Job, folder: Path, space: Space, settings: train.Settings) -> Tr
     return _trained(job, folder, space, settings, start=job.policy("train/policy"))
 
 
-def _given(job: Job, folder: Path) -> Policy:
-    policy = Policy.load(folder)
+def given(job: Job) -> Policy:
+    """The user's own policy, which must fit the world."""
+    policy = Policy.load(Path(job.settings.policy))
     check_fit(policy, job.world)
     return policy
 
