@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,9 +14,9 @@ import numpy as np
 import pytest
 
 from tests.loop.turns import TINY, job, numbers
-from trueup.cli.entry import main
+from trueup.cli.entry import chosen, command, main
 from trueup.errors import TrueupError
-from trueup.loop import Entry, Journal, Origin, State, Why, run
+from trueup.loop import Entry, Journal, Origin, Settings, State, Why, run
 from trueup.loop.circle import stages
 
 NAMES = [stage.name for stage in stages(TINY)]
@@ -263,8 +264,40 @@ def test_the_command_line_goes_on_with_the_settings_of_the_folder(copy, capsys):
         (["--robot", "so101:x", "--reality", "benign"], "--robot and --reality"),
         (["so101/levitate"], "so101/levitate"),
         (["--target", "7"], "target"),
+        (["--steps", "1.5"], "--steps is 1.5"),
+        (["--steps", "nan"], "--steps is nan"),
+        (["--start-steps", "0"], "--start-steps is 0"),
+        (["--episodes", ""], "--episodes is empty"),
+        (["--insist", "--no-insist"], "contradict"),
     ],
 )
 def test_the_command_line_says_what_is_wrong(copy, capsys, words, said):
     assert main(["run", *words, "--out", str(copy / "run")]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_what_an_earlier_command_asked_for_can_be_taken_back(tmp_path):
+    settings = replace(TINY, policy="mine", episodes="recorded", controls=True)
+    (tmp_path / "run").mkdir()
+    Origin(settings=settings).save(tmp_path / "run")
+    words = ["--policy", "none", "--episodes", "none", "--no-insist", "--no-controls"]
+    loop = command(chosen(["run"])[0], [*words, "--out", str(tmp_path / "run")])
+    asked = loop._settings()
+    assert (asked.policy, asked.episodes, asked.insist, asked.controls) == ("", "", False, False)
+
+
+def test_a_full_run_does_not_become_small_in_silence(tmp_path, capsys):
+    out = tmp_path / "run"
+    out.mkdir()
+    Origin(settings=Settings()).save(out)
+    assert main(["run", "--small", "--out", str(out)]) == 2
+    assert "holds a full run" in capsys.readouterr().err
+    Origin(settings=Settings().small()).save(out)
+    assert command(chosen(["run"])[0], ["--small", "--out", str(out)])._settings().simulated == 60
+
+
+def test_ctrl_c_says_how_to_go_on(copy, capsys):
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 2.0)
+    assert main(["run", "--from", "before", "--out", str(copy / "run")]) == 130
+    assert "The same command goes on" in capsys.readouterr().err

@@ -30,8 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever read our output, `head` for one, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _NO_READER
-    except KeyboardInterrupt:
-        _tell("Stopped by Ctrl-C; files that were not finished are not there.", details)
+    except KeyboardInterrupt as stop:
+        told = f"Stopped by Ctrl-C; files that were not finished are not there. {stop}"
+        _tell(told.strip(), details)
         return _STOPPED
     except TrueupError as error:
         _tell(str(error), details)

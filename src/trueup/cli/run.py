@@ -19,6 +19,7 @@ from trueup.loop.folder import FILE
 from trueup.loop.settings import REALITY
 
 _OUT = Path("out/run")
+_NONE = "none"
 _Number = Annotated[int | None, arg(metavar="N")]
 _Share = Annotated[float | None, arg(metavar="SHARE")]
 _Steps = Annotated[float | None, arg(metavar="N")]
@@ -46,10 +47,10 @@ class RunLoop(Machine):
     reality: Annotated[str | None, arg(metavar="FILE")] = None
     """Instead of --robot: what a rehearsal robot hides, a name from `trueup rehearse` or a file;
     monday-arm by default."""
-    policy: Annotated[Path | None, arg(metavar="POLICY")] = None
-    """Begin with this policy instead of training one."""
-    episodes: Annotated[Path | None, arg(metavar="DATASET")] = None
-    """Identify from these recordings instead of recording the robot."""
+    policy: Annotated[str | None, arg(metavar="POLICY")] = None
+    """Begin with this policy instead of training one; none takes that back."""
+    episodes: Annotated[str | None, arg(metavar="DATASET")] = None
+    """Identify from these recordings instead of recording the robot; none takes that back."""
     trials: _Number = None
     """Attempts on the robot, before and after; 20 by default."""
     target: _Share = None
@@ -64,8 +65,12 @@ class RunLoop(Machine):
     """Same seed, same result; 0 by default."""
     controls: bool = False
     """Train three controls with as many steps, and try them, too."""
+    no_controls: bool = False
+    """Take --controls of an earlier command back."""
     insist: bool = False
     """Go on where it would stop by itself."""
+    no_insist: bool = False
+    """Take --insist of an earlier command back."""
     small: bool = False
     """So little of everything that it only shows how it goes."""
     out: Annotated[Path, arg(metavar="FOLDER")] = _OUT
@@ -83,8 +88,18 @@ class RunLoop(Machine):
     def run(self) -> None:
         """Go round, a line for each stage, then say what came of it."""
         settings = self._settings()
+        try:
+            result = self._gone_round(settings)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("The same command goes on where this one was.") from None
+        if self.json:
+            show.print_json(_result(result))
+        else:
+            _print(result)
+
+    def _gone_round(self, settings: Settings) -> Result:
         with _Teller(quiet=self.json) as teller:
-            result = run(
+            return run(
                 Job(
                     folder=self.out,
                     settings=settings,
@@ -98,30 +113,31 @@ class RunLoop(Machine):
                 command=shlex.join(["trueup", *sys.argv[1:]]),
                 on_stage=teller.stage,
             )
-        if self.json:
-            show.print_json(_result(result))
-        else:
-            _print(result)
 
     def _settings(self) -> Settings:
         """What the folder was begun with, or the defaults, and over it what is asked for here."""
         there = (self.out / FILE).exists()
         base = Origin.load(self.out).settings if there else Settings()
+        if self.small and there and base.bank != base.small().bank:
+            raise TrueupError(
+                f"{self.out} holds a full run, and --small counts when one begins.",
+                fix="Leave --small out, or choose another --out.",
+            )
         if self.small and not there:
             base = base.small()
         given = {
-            "policy": None if self.policy is None else str(self.policy),
-            "episodes": None if self.episodes is None else str(self.episodes),
+            "policy": _path("policy", self.policy),
+            "episodes": _path("episodes", self.episodes),
             "trials": self.trials,
             "target": self.target,
             "seconds": self.seconds,
             "seed": self.seed,
-            "controls": self.controls or None,
-            "insist": self.insist or None,
+            "controls": _switched("controls", self.controls, self.no_controls),
+            "insist": _switched("insist", self.insist, self.no_insist),
             "world": self.world,
             "robot": self._address(base),
-            "tune": _with_steps(base.tune, self.steps),
-            "start": _with_steps(base.start, self.start_steps),
+            "tune": _with_steps("steps", base.tune, self.steps),
+            "start": _with_steps("start-steps", base.start, self.start_steps),
         }
         settings = replace(base, **{k: v for k, v in given.items() if v is not None})
         OneWorld(world=settings.world).opened_world()
@@ -141,8 +157,29 @@ class RunLoop(Machine):
         return f"rehearsal:{self.reality or REALITY}@{world}"
 
 
-def _with_steps(settings: Any, steps: float | None) -> Any:
-    return None if steps is None else replace(settings, steps=int(steps))
+def _with_steps(option: str, settings: Any, steps: float | None) -> Any:
+    if steps is None:
+        return None
+    if not 1 <= steps < float("inf") or steps != int(steps):
+        raise TrueupError(
+            f"--{option} is {steps:g}.", fix="Give a whole number of control steps, such as 8e5."
+        )
+    return replace(settings, steps=int(steps))
+
+
+def _path(option: str, given: str | None) -> str | None:
+    """A path as it was typed; empty where an earlier one is taken back."""
+    if given is not None and not given.strip():
+        raise TrueupError(
+            f"--{option} is empty.", fix="Give a path, or none to take an earlier one back."
+        )
+    return "" if given == _NONE else given
+
+
+def _switched(option: str, on: bool, off: bool) -> bool | None:
+    if on and off:
+        raise TrueupError(f"--{option} and --no-{option} contradict.", fix="Give one of the two.")
+    return on if on or off else None
 
 
 class _Teller:
