@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.plan.reports import report
@@ -19,9 +20,12 @@ from trueup.episodes import Writer
 from trueup.errors import TrueupError
 from trueup.plan import planned
 from trueup.report import Recorded, Tried, read_after, read_latency
+from trueup.space import JointNormal
 from trueup.worlds import get
 
 RESULT = {"world": "so101/lift", "label": "sim-to-sim", "success": 18, "trials": 20}
+
+OTHER = JointNormal(("actuation/knee/kp",), np.array([1.0]), np.eye(1))
 
 
 @pytest.fixture
@@ -125,6 +129,22 @@ def test_bad_input_is_one_sentence(capsys, folder):
     blocked.write_text("a file")
     assert "a file in its way" in said(capsys, *words(folder, out="blocked"), code=2)
     assert blocked.read_text() == "a file"
+
+
+def test_things_of_two_worlds_are_refused_with_both_named(capsys, folder):
+    with Writer(folder / "pushed") as writer:
+        for episode in episodes():
+            writer.add(replace(episode, origin={**episode.origin, "world": "so101/push"}))
+    for text in (
+        said(capsys, *words(folder, trials="pushed"), code=2),
+        said(capsys, *words(folder, world="so101/push"), code=2),
+    ):
+        assert "is of so101/push, and the gap report is of so101/lift" in text
+    replace(estimate(), world="other/arm", belief=OTHER).save(folder / "other.json")
+    text = said(capsys, *words(folder, estimate="other.json"), code=2)
+    assert "is of other/arm" in text and "so101/lift" in text
+    assert "--films is -1" in said(capsys, *words(folder, films="-1"), code=2)
+    assert not (folder / "report").exists()
 
 
 def test_what_is_read_is_not_written_over(capsys, folder):

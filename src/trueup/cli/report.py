@@ -95,10 +95,15 @@ class ReportFindings(Machine):
             _print(report, page)
 
     def _material(self) -> Material:
+        if self.films < 0:
+            raise TrueupError(f"--films is {self.films}.", fix="Give 0 for none, or more.")
         before = GapReport.load(self.gaps)
         world = OneWorld(world=self.world or before.world).opened_world()
-        estimates = tuple(Estimate.load(path) for path in self.estimate)
+        _check_world(f"--world {self.world}", world.name, before)
+        estimates = tuple(_estimate(path, world) for path in self.estimate)
         trials = [] if self.trials is None else _trials(self.trials)
+        for trial in trials:
+            _check_world(str(self.trials), str(trial.origin.get("world") or before.world), before)
         films, unfilmed = ((), "") if not trials else films_of(world, trials, most=self.films)
         return Material(
             title=self.title,
@@ -112,7 +117,7 @@ class ReportFindings(Machine):
             unfilmed=unfilmed if self.films else "",
             latency=None if self.trials is None else read_latency(self.trials),
             provenance={"commands": [self._again]},
-            **self._recorded(estimates),
+            **self._recorded(estimates, world),
         )
 
     @property
@@ -125,7 +130,7 @@ class ReportFindings(Machine):
                 words += [f"--{name}", *(str(one) for one in many)]
         return shlex.join(words)
 
-    def _recorded(self, estimates: tuple[Estimate, ...]) -> dict[str, Any]:
+    def _recorded(self, estimates: tuple[Estimate, ...], task: World) -> dict[str, Any]:
         """What was recorded, and its last episode over the simulator."""
         if self.recordings is None:
             return {}
@@ -133,12 +138,39 @@ class ReportFindings(Machine):
         if not estimates:
             return {"recorded": recorded}
         last = _episodes(self.recordings)[-1]
-        world = OneWorld(world=str(last.origin.get("world") or estimates[0].world)).opened_world()
+        name = str(last.origin.get("world") or estimates[0].world)
+        world = task if name == task.name else OneWorld(world=name).opened_world()
+        if world.commands != task.commands:
+            raise TrueupError(
+                f"{self.recordings} is of {world.name}, whose robot is not that of {task.name}, "
+                "which the gap report is of.",
+                fix="Give recordings of the same robot.",
+            )
         point = {name: value for estimate in estimates for name, value in estimate.point.items()}
         return {
             "recorded": recorded,
             "overlays": overlaid(world, last, point, threads=self.threads),
         }
+
+
+def _check_world(what: str, world: str, before: GapReport) -> None:
+    if world != before.world:
+        raise TrueupError(
+            f"{what} is of {world}, and the gap report is of {before.world}: they do not belong "
+            "together.",
+            fix="Report each by itself.",
+        )
+
+
+def _estimate(path: Path, world: World) -> Estimate:
+    found = Estimate.load(path)
+    if not any(name in world.catalogue for name in found.belief.names):
+        raise TrueupError(
+            f"{path} is of {found.world}, and none of its numbers is a parameter of {world.name}, "
+            "which the gap report is of.",
+            fix="Give an estimate of the same robot.",
+        )
+    return found
 
 
 def _trials(folder: Path) -> list[Episode]:
