@@ -12,10 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.diagnose.failed_trials import world
 from tests.plan.reports import pair, report
 from tests.report.told import DAMPING, DELAY, MASS, controls, estimate, material
 from trueup.diagnose import Rate
 from trueup.errors import TrueupError
+from trueup.plan import planned
 from trueup.report import SECTIONS, Difference, Material, Report, Section, Tried, reported
 from trueup.report.blocks import Curve, Kind, Prose, Row, Table, Tone, Trace, Traces
 from trueup.report.blocks.marks import Scale, upto
@@ -175,6 +177,34 @@ def test_where_nothing_was_lost_no_cause_is_named():
     assert "nothing worth a search was lost" in said
 
 
+def test_an_estimate_that_was_not_given_is_not_said_to_be_missing_from_the_world():
+    heard, alone = (
+        reported(Material(before=report(latency=30, evidence=evidence)))
+        .section("answer")
+        .data["sentences"][1]
+        for evidence in (("trials", "recordings"), ("trials",))
+    )
+    assert "rests on recordings" in heard and "was given no estimate" in heard
+    assert "Nothing has been identified" in alone
+
+
+def test_a_plan_from_the_first_look_is_not_told_as_what_is_next():
+    look = report(latency=20, contact=20, evidence=("trials",))
+    before = replace(report(latency=40), sentences=("a", "b", "Train again."))
+    told = Material(before=before, look=look, protocol=planned(look, world=world()))
+    made = reported(told)
+    assert "before anything was recorded" in made.section("plan").markdown()
+    assert made.section("answer").data["sentences"][2] == "Train again."
+    fresh = reported(replace(told, protocol=planned(before, world=world())))
+    assert "before anything was recorded" not in fresh.section("plan").markdown()
+    assert fresh.section("answer").data["sentences"][2].startswith("Next: ")
+
+
+def test_what_was_left_aside_is_told_where_recordings_are():
+    told = replace(material(), identified="2 of 3 numbers differ; probes were left aside")
+    assert "probes were left aside." in reported(told).section("recorded").markdown()
+
+
 # The waterfall.
 
 
@@ -204,6 +234,11 @@ def test_a_step_that_may_be_nothing_is_grey():
     assert tones["visual"] is Tone.WON
 
 
+def test_a_step_of_nothing_has_no_sign():
+    rows = waterfall(report(latency=31, visual=-0.01), caption="").rows
+    assert {row.cells[0]: row.cells[1] for row in rows}["visual"] == "0.0"
+
+
 # Parameters.
 
 
@@ -225,6 +260,26 @@ def test_two_estimates_say_what_they_cannot_tell_under_one_head():
     told = made.section("parameters").markdown()
     assert told.count("What these data cannot tell") == 1
     assert "of the elbow cannot be told apart" in told and "tilt was not told" in told
+
+
+def test_a_parameter_that_two_estimates_tell_of_has_one_row_and_the_last_counts():
+    one = estimate()
+    last = replace(
+        one, findings=tuple(replace(f, value=2 * f.value, left=0.9) for f in one.findings)
+    )
+    made = reported(replace(material(), estimates=(one, last)))
+    drawn = table(made.section("parameters"))
+    assert sorted(row.cells[0] for row in drawn.rows) == sorted(f.name for f in one.findings)
+    assert {row.cells[0]: row.cells[2] for row in drawn.rows}[DELAY] == "120 ms"
+    assert "of 3 parameters" in made.section("answer").data["sentences"][1]
+
+
+def test_what_arithmetic_leaves_of_zero_is_zero():
+    one = estimate()
+    nearly = replace(one.findings[0], value=-4.44e-16, before=-1e-17)
+    told = replace(material(), estimates=(replace(one, findings=(nearly, *one.findings[1:])),))
+    rows = {row.cells[0]: row for row in table(reported(told).section("parameters")).rows}
+    assert rows[DELAY].cells[1:3] == ("0", "0 ms")
 
 
 def test_departures_take_the_place_of_estimates():

@@ -57,6 +57,7 @@ def _material(job: Job) -> Material:
         look=_gaps(job, "look/gaps.json"),
         after=_gaps(job, "after/gaps.json"),
         estimates=estimates(job),
+        identified=journal.stages["identify"].found if journal.done("identify") else "",
         failures=before.failures or _failures(job, trials),
         failures_after=_failures(job, _episodes(job, "after/episodes")),
         films=films,

@@ -11,8 +11,9 @@ from trueup.diagnose import GapReport, Rate
 from trueup.episodes import Dataset
 from trueup.errors import TrueupError
 from trueup.evaluate import Comparison
-from trueup.identify import Estimate
+from trueup.identify import Estimate, Finding
 from trueup.plan import Protocol
+from trueup.plan.protocol import sha256_of
 from trueup.replay import Panel
 from trueup.report.blocks import Film
 
@@ -110,6 +111,7 @@ class Material:
         after: The new policy: diagnosed again, or only counted.
         recorded: What was taken of the robot.
         estimates: What recordings and probes say.
+        identified: What came of identifying, in words, with what was left aside.
         overlays: Simulated over measured in one recording: panels before and after.
         failures: Failure analysis of the first trials; by default what `before` has.
         failures_after: The same of the last trials.
@@ -129,6 +131,7 @@ class Material:
     after: GapReport | Tried | None = None
     recorded: Recorded | None = None
     estimates: tuple[Estimate, ...] = ()
+    identified: str = ""
     overlays: tuple[Sequence[Panel], Sequence[Panel]] | None = None
     failures: Mapping[str, Any] | None = None
     failures_after: Mapping[str, Any] | None = None
@@ -157,6 +160,19 @@ class Material:
                     f"{_of(self.before)}: they do not belong together.",
                     fix="Report each by itself.",
                 )
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """One for each parameter; where several estimates tell of it, the last one counts."""
+        return tuple({f.name: f for e in self.estimates for f in e.findings}.values())
+
+    @property
+    def planned_before(self) -> bool:
+        """Whether the plan was made from the first look, before recordings were heard."""
+        if self.protocol is None or self.look is None:
+            return False
+        of_look = self.protocol.report_sha256 == sha256_of(self.look.to_json())
+        return of_look and set(self.look.evidence) < set(self.before.evidence)
 
     @property
     def robot(self) -> str:

@@ -53,8 +53,8 @@ def _lost(material: Material) -> str:
 
 def _learned(material: Material) -> str:
     if not material.estimates:
-        return "Nothing has been identified from recordings yet, so the simulator is as it was."
-    found = [f for estimate in material.estimates for f in estimate.findings]
+        return _nothing_learned(material)
+    found = material.findings
     pinned = sum(f.verdict == "pinned" for f in found)
     untold = sum(f.verdict == "not told" for f in found)
     took = "Recordings"
@@ -64,7 +64,17 @@ def _learned(material: Material) -> str:
             f"({counted(material.recorded.episodes, 'motion')})"
         )
     doubt = f" and left {untold} untold" if untold else ""
-    return f"{took} pinned {pinned} of {len(found)} parameters{doubt}."
+    return f"{took} pinned {pinned} of {counted(len(found), 'parameter')}{doubt}."
+
+
+def _nothing_learned(material: Material) -> str:
+    heard = [word for word in material.before.evidence if word != "trials"]
+    if heard:
+        return (
+            f"The gap report rests on {' and '.join(heard)}, but this report was given no estimate "
+            "(--estimate), so it cannot say what they told."
+        )
+    return "Nothing has been identified from recordings yet, so the simulator is as it was."
 
 
 def _came(material: Material) -> str:
@@ -93,7 +103,8 @@ def _rose(first: Rate, last: Rate) -> bool:
 
 
 def _next(material: Material) -> str:
-    if material.protocol is not None and material.protocol.items:
+    newer = material.planned_before
+    if material.protocol is not None and material.protocol.items and not newer:
         item = material.protocol.items[0]
         return f"Next: {item.title} ({item.recovery} expected to come back)."
     said = material.before.sentences

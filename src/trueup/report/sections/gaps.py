@@ -82,8 +82,9 @@ def _step(share: Share, level: float) -> Row:
         tone = Tone.UNSURE
     bar = Mark(kind=Kind.BAR, low=level - share.points, high=level, tone=tone)
     whisker = Mark(kind=Kind.WHISKER, low=level - share.high, high=level - share.low, tone=tone)
-    plus = "+" if share.points < 0 else ""
-    cells = (share.gap, f"{plus}{points(-share.points, 1)}", span(-share.high, -share.low))
+    change = points(-share.points, 1)
+    plus = "+" if share.points < 0 and change != points(0.0, 1) else ""
+    cells = (share.gap, f"{plus}{change}", span(-share.high, -share.low))
     return Row(cells=cells, marks=(bar, whisker))
 
 

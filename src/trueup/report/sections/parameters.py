@@ -18,6 +18,7 @@ from trueup.report.words import number
 _TICKS = ((-1, ""), (0, "before"), (1, ""))
 _REACH = 1.645  # standard deviations to each end of a 90 % interval
 _NEAR, _FAR = 1.5, 4.0  # of what was believed: how far a scale reaches at least and at most
+_ROUNDING = 1e-9  # of the largest number of a row: what arithmetic leaves of zero
 _COLUMNS = ("parameter", "before", "after", "90 % interval", "verdict")
 _SAYS = (
     "Each bar is what is believed now, as a 90 % interval; the dot is the best value. All share "
@@ -44,8 +45,8 @@ class _Placed:
 
 def parameters_section(material: Material) -> Section:
     """What the robot turned out to be."""
-    known = [p for estimate in material.estimates for p in _of_estimate(estimate)]
-    known = known or [_of_departure(d) for d in material.before.departures]
+    told = {p.finding.name: p for estimate in material.estimates for p in _of_estimate(estimate)}
+    known = [*told.values()] or [_of_departure(d) for d in material.before.departures]
     blocks: list[Block] = []
     if known:
         blocks.append(_table(sorted(known, key=_first)))
@@ -82,7 +83,12 @@ def _table(known: list[_Placed]) -> Table:
 
 def _row(placed: _Placed) -> Row:
     f = placed.finding
-    unit, factor = scaled(f.unit, max(abs(f.low), abs(f.high), abs(f.before)))
+    size = max(abs(f.low), abs(f.high), abs(f.before))
+    unit, factor = scaled(f.unit, size)
+
+    def shown(value: float) -> str:
+        return number(0.0 if abs(value) < _ROUNDING * size else factor * value)
+
     tone = Tone.SIMULATED if placed.told else Tone.UNSURE
     marks = (
         Mark(kind=Kind.BAND, low=placed.low, high=placed.high, tone=tone),
@@ -90,9 +96,9 @@ def _row(placed: _Placed) -> Row:
     )
     cells = (
         f.name,
-        number(factor * f.before),
-        f"{number(factor * f.value)} {unit}".strip(),
-        f"{number(factor * f.low)} … {number(factor * f.high)}",
+        shown(f.before),
+        f"{shown(f.value)} {unit}".strip(),
+        f"{shown(f.low)} … {shown(f.high)}",
         f.verdict,
     )
     return Row(cells=cells, marks=marks)

@@ -11,6 +11,11 @@ from trueup.report.words import points, span
 
 _COLUMNS = ("what to do", "against", "points back", "90 % interval", "minutes", "trials")
 
+_OLDER = (
+    "This plan was made from the first look, by trials alone, before anything was recorded: it "
+    "says what to record. What is next now, `trueup plan` says from the newer gap report."
+)
+
 
 def plan_section(material: Material) -> Section:
     """What was, or is, to be done about it."""
@@ -20,6 +25,8 @@ def plan_section(material: Material) -> Section:
     )
     if protocol is not None:
         blocks = tuple(_blocks(protocol))
+    if material.planned_before:
+        blocks = (Prose(text=_OLDER), *blocks)
     data = {"protocol": None if protocol is None else protocol.to_json()}
     return Section(key="plan", title="The plan", blocks=blocks, data=data)
 

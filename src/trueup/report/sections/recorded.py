@@ -23,6 +23,8 @@ def recorded_section(material: Material) -> Section:
                 right=("recordings",),
             )
         )
+    if material.identified:
+        blocks.append(Prose(text=f"What came of it: {material.identified.rstrip('.')}."))
     after = material.after
     return Section(
         key="recorded",
