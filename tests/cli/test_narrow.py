@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,13 @@ def test_what_was_identified_becomes_a_space_to_train_in(tmp_path, known, capsys
     told = capsys.readouterr().out
     assert "Latency: 1 number as recordings say" in told
     assert "trueup train so101/lift --space" in told
+
+
+def test_the_command_to_copy_is_right_whatever_the_path(tmp_path, known, capsys):
+    out = tmp_path / "my [red] arm" / "space.json"
+    assert narrowed("so101/lift", "--estimate", known, "--out", out) == 0
+    line = next(x for x in capsys.readouterr().out.splitlines() if x.startswith("Next: "))
+    assert shlex.split(line)[1:] == ["trueup", "train", "so101/lift", "--space", str(out)]
 
 
 def test_a_diagnosis_says_which_gaps_are_randomized_wider(tmp_path, known, capsys):

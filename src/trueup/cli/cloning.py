@@ -137,8 +137,8 @@ def print_cloned(found: Cloned | Cotrained, world: str) -> None:
         facts |= _cotrained(found)
     facts["policy"] = cloned.policy.name
     show.print_facts(facts)
-    out = show.console()
-    out.print(f"\nNext: trueup evaluate {cloned.policy.name} --points 10000", soft_wrap=True)
+    words = ("trueup", "evaluate", cloned.policy.name, "--points", 10000)
+    show.say(f"\nNext: {show.command(*words)}")
 
 
 def _cotrained(found: Cotrained) -> dict[str, str]:

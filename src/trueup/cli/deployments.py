@@ -30,11 +30,7 @@ def print_preflight(found: Preflight) -> None:
 def print_result(result: dict[str, Any]) -> None:
     """How often it worked, and where the time goes."""
     out = show.console()
-    rows = show.table("what", "value", keep=("what",))
-    rows.show_header = False
-    for name, text in _facts(result):
-        rows.add_row(f"[bold]{name}[/bold]", text)
-    out.print(rows)
+    show.print_facts(dict(_facts(result)))
     if result["latency_budget"] is not None:
         out.print()
         out.print("[bold]Latency budget[/bold]  from the begin of a turn until a joint moves, ms")

@@ -53,22 +53,18 @@ def made(
 def print_design(design: Design) -> None:
     """What will be done and why, for people."""
     for number, choice in enumerate(design.choices, 1):
-        _say(f"{number}. {choice.seconds:.1f} s of {choice}.")
+        show.say(f"{number}. {choice.seconds:.1f} s of {choice}.")
     if design.helps:
-        _say(
+        show.say(
             f"\nExpected of {design.seconds:.1f} s, ways included: intervals "
             f"{design.narrowing:.2g} times narrower in the mean; by a chirp of equal length "
             f"{design.chirp_narrowing:.2g} times."
         )
     else:
-        _say("No motion that was tried would narrow this estimate.")
+        show.say("No motion that was tried would narrow this estimate.")
     for sentence in design.untold:
-        _say(sentence)
+        show.say(sentence)
     show.console().print()
-
-
-def _say(sentence: str) -> None:
-    show.console().print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
 def _seen(robot: Robot, world: World, seeds: np.ndarray) -> dict[str, np.ndarray]:

@@ -150,7 +150,7 @@ def _mark(policy: Policy) -> str:
 def _print(report: GapReport, out: Path | None) -> None:
     console = show.console()
     for line in report.sentences:
-        console.print(line)
+        console.print(line, markup=False)
     console.print()
     rows = show.table("gap", "points lost", "90 % interval", right=("points lost",))
     for share in report.ranked:
@@ -159,9 +159,9 @@ def _print(report: GapReport, out: Path | None) -> None:
         console.print(rows)
         console.print(f"together {report.loss:.1f} points")
     for line in report.notes:
-        console.print(line)
+        console.print(line, markup=False)
     if out:
-        console.print(f"\nNext: trueup plan {out / 'gaps.json'}")
+        show.say(f"\nNext: {show.command('trueup', 'plan', out / 'gaps.json')}")
 
 
 def _interval(share: Share) -> str:

@@ -200,7 +200,7 @@ def _print(result: dict[str, Any]) -> None:
     out = show.console()
     seconds = result["frames"] / result["fps"] if result["fps"] else 0.0
     robot = f", {result['robot_type']}" if result["robot_type"] else ""
-    out.print(f"[bold]{result['dataset']}[/bold]", soft_wrap=True)
+    out.print(result["dataset"], style="bold", markup=False, soft_wrap=True)
     out.print(f"{result['format']}{robot}", markup=False)
     out.print(
         f"{_many(result['episodes'], 'episode')}, {_many(result['frames'], 'frame')} at "

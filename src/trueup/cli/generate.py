@@ -201,7 +201,7 @@ def _print(result: dict[str, Any]) -> None:
     if len(known) > 1:
         worked = {name: f"{works:.0%}" for name, works in known.items()}
         _print_counts("how often each source worked when it was tried", worked, out)
-    out.print(f"\nNext: trueup episodes info {result['folder']}", soft_wrap=True)
+    show.say(f"\nNext: {show.command('trueup', 'episodes', 'info', result['folder'])}")
 
 
 def _print_counts(title: str, counts: dict[str, Any], out: Any) -> None:

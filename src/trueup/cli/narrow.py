@@ -59,10 +59,10 @@ class Narrow(OneWorld, Machine):
             show.print_json(found.space.to_json())
             return
         for sentence in found.sentences:
-            print(sentence)
+            show.say(sentence)
         if self.out:
-            print(f"Written: {self.out}")
-            print(f"Next: trueup train {self.world} --space {self.out}")
+            show.say(f"Written: {self.out}")
+            show.say(f"Next: {show.command('trueup', 'train', self.world, '--space', self.out)}")
 
 
 def _of(world: World, report: GapReport, path: Path) -> GapReport:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 
@@ -48,12 +50,22 @@ def table(*columns: str, right: tuple[str, ...] = (), keep: tuple[str, ...] = ()
     return made
 
 
+def command(*words: object) -> str:
+    """A command to copy, whatever stands in its paths."""
+    return shlex.join(str(word) for word in words)
+
+
+def say(sentence: str) -> None:
+    """A sentence for people: taken as it is, and not broken, so that paths can be copied."""
+    console().print(sentence, markup=False, highlight=False, soft_wrap=True)
+
+
 def print_facts(facts: Mapping[str, str]) -> None:
     """A table of names and what there is to say of each."""
     rows = table("what", "value", keep=("what",))
     rows.show_header = False
     for name, text in facts.items():
-        rows.add_row(f"[bold]{name}[/bold]", text)
+        rows.add_row(f"[bold]{name}[/bold]", escape(text))
     console().print(rows)
 
 

@@ -281,6 +281,6 @@ def _print(trained: Trained, world: str, folder: Path) -> None:
         facts[f"success, {name}"] = f"{success} on {success.n:,} fresh episodes, sim-to-sim"
     facts["policy"] = trained.policy.name
     show.print_facts(facts)
-    out = show.console()
-    out.print(f"\nNext: trueup evaluate {trained.policy.name} --points 10000", soft_wrap=True)
-    out.print(f"Curves: tensorboard --logdir {folder / 'logs'}", soft_wrap=True)
+    words = ("trueup", "evaluate", trained.policy.name, "--points", 10000)
+    show.say(f"\nNext: {show.command(*words)}")
+    show.say(f"Curves: {show.command('tensorboard', '--logdir', folder / 'logs')}")

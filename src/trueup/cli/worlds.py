@@ -71,7 +71,7 @@ class Show(OneWorld, Machine):
         out.print()
         out.print(f"cameras: {', '.join(facts['cameras']) or 'none'}")
         out.print("default: differs unless told otherwise; optional: only where asked for.")
-        out.print(f"`trueup space {self.world}` gives the numbers.", markup=False)
+        show.say(f"`{show.command('trueup', 'space', self.world)}` gives the numbers.")
 
 
 def _in_short(world: World) -> dict[str, Any]:
