@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
-from tests.plan.reports import report
+from tests.plan.reports import departure, report
 from trueup.cli import main
 from trueup.episodes import Dataset
-from trueup.plan import Protocol
+from trueup.plan import Kind, Protocol
 from trueup.space import Space
 
 
@@ -52,6 +53,42 @@ def test_bad_input_is_one_sentence(capsys, gaps, tmp_path):
     assert "there is no --protocol" in text
 
 
+@pytest.mark.parametrize("worth", ["nan", "-5", "inf"])
+def test_what_is_worth_while_is_a_number_of_points(capsys, gaps, worth):
+    assert f"begins at {worth} points" in said(capsys, "plan", gaps, "--worth", worth, code=2)
+
+
+def test_a_diagnosis_of_another_world_is_refused_with_both_named(capsys, gaps):
+    for words in (("plan", gaps, "--world", "so101/push"), ("plan", "outlook", "so101/push")):
+        more = ("--gaps", gaps) if "outlook" in words else ()
+        text = said(capsys, *words, *more, code=2)
+        assert "is a diagnosis in so101/lift, not in so101/push" in text
+
+
+def test_the_command_to_copy_is_for_an_item_that_a_robot_can_carry_out(capsys, tmp_path):
+    odd = tmp_path / "my [arm] 1"
+    odd.mkdir()
+    told = (departure("latency/action_delay", left=0.05, away=3.0),)
+    report(latency=50, departures=told).save(odd / "gaps.json")
+    out = odd / "protocol.json"
+    text = said(capsys, "plan", str(odd / "gaps.json"), "--out", str(out))
+    protocol = Protocol.load(out)
+    assert protocol.items[0].kind is Kind.TRAIN
+    item = protocol.first_recording
+    if item is not None:
+        line = next(line for line in text.splitlines() if line.startswith("Carry item"))
+        words = shlex.split(line.partition(": ")[2])
+        assert words[:6] == ["trueup", "record", "--protocol", str(out), "--item", str(item.number)]
+    told_how = said(capsys, "record", "--protocol", str(out), "--item", "1")
+    assert "trueup narrow so101/lift" in told_how and "--space space.json" in told_how
+
+
+def test_without_items_there_is_no_command_to_copy(capsys, tmp_path):
+    report(measured=(48, 50)).save(tmp_path / "gaps.json")
+    words = ("plan", str(tmp_path / "gaps.json"), "--out", str(tmp_path / "protocol.json"))
+    assert "--item" not in said(capsys, *words)
+
+
 def test_an_outlook_says_where_it_comes_from(capsys, gaps):
     assert "field experience, not measured here" in said(capsys, "plan", "outlook", "so101/lift")
     found = json.loads(said(capsys, "plan", "outlook", "--people", "--gaps", gaps, "--json"))
@@ -74,6 +111,8 @@ def test_an_item_by_hand_is_told_and_its_result_entered(capsys, gaps, tmp_path):
     assert "object/cube/mass" in Space.load(out)
     text = said(capsys, *enter, "latency/action_delay=0.03+-0.01", code=2)
     assert "is not about 'latency/action_delay'" in text
+    text = said(capsys, *enter, mass, "object/cube/mass=0.05+-0.001", code=2)
+    assert "object/cube/mass is measured twice" in text
 
 
 def test_an_item_is_carried_out_by_the_robot(capsys, gaps, tmp_path):

@@ -216,3 +216,17 @@ def test_conditions_of_the_environment_are_a_covering_array():
     matrix = next(item for item in items if item.name == "conditions-matrix")
     assert 9 <= len(matrix.work.conditions) < 18
     assert set(matrix.work.conditions[0]) == {"clutter", "light", "occlusion"}
+
+
+def test_a_loss_that_is_not_told_has_no_cause_outside_the_simulator():
+    few = report(simulated=677, measured=(2, 3))  # a loss of one point, nothing of it explained
+    text = " ".join(plan(few).sentences)
+    assert "A loss of 1 point in 3 trials" in text
+    assert "No randomization can help" not in text and "residual" not in text
+
+
+def test_training_alone_is_not_followed_by_training_again():
+    told = (departure("latency/action_delay", left=0.02, away=3.0),)
+    protocol = plan(report(latency=54, departures=told))
+    assert protocol.items[0].kind is Kind.TRAIN
+    assert "Then train again" not in " ".join(protocol.sentences)

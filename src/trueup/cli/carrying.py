@@ -24,7 +24,8 @@ _BY_HAND = {
     Kind.PEOPLE: "This is done with people, each entered by a pseudonym first. Record with",
 }
 _ENTER = {
-    Kind.TRAIN: "trueup train {world} --from POLICY --space NARROWED --out tuned",
+    Kind.TRAIN: "trueup narrow {world} --estimate FILE... --gaps GAPS --out space.json\n"
+    "  trueup train {world} --from POLICY --space space.json --out tuned",
     Kind.MEASURE: "trueup plan enter {file} --item {item} --measured NAME=VALUE+-ERROR --out "
     "measured.json",
     Kind.CALIBRATE: "trueup plan enter {file} --item {item} --measured NAME=VALUE+-ERROR --out "
@@ -62,7 +63,9 @@ def _check_alone(record: Record) -> None:
 
 
 def _tell(record: Record, protocol: Protocol, item: Item, file: Path) -> None:
-    enter = _ENTER[item.kind].format(world=protocol.world, file=file, item=item.number)
+    enter = _ENTER[item.kind].format(
+        world=show.command(protocol.world), file=show.command(file), item=item.number
+    )
     if record.json:
         row = protocol.to_json()["items"][item.number - 1]
         show.print_json({"item": row, "by_hand": True, "enter": enter})
@@ -87,7 +90,7 @@ def _recorded(record: Record, protocol: Protocol, item: Item) -> list[dict[str, 
         if result.get("ended"):
             break
     if not record.json and record.preview is None and item.work.enter:
-        command = item.work.enter.replace("DATA", str(record.out))
+        command = item.work.enter.replace("DATA", show.command(record.out))
         recordings.say(f"Next: {command}")
     return results
 

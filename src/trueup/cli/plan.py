@@ -48,9 +48,11 @@ class Plan(Machine):
         if self.out:
             writable_file(self.out, ".json")
         report = GapReport.load(self.gaps)
+        world = get(self.world or report.world)
+        _check_world(report, self.gaps, world)
         protocol = planned(
             report,
-            world=get(self.world or report.world),
+            world=world,
             costs=None if self.costs is None else Costs.load(self.costs),
             estimate=self.estimate,
             worth=self.worth,
@@ -94,9 +96,12 @@ class PlanOutlook(Machine):
 
     def run(self) -> None:
         """Print what to expect."""
-        nature = Nature() if self.world is None else Nature.of(get(self.world))
+        world = None if self.world is None else get(self.world)
+        nature = Nature() if world is None else Nature.of(world)
         told = {name: True for name in vars(Nature()) if getattr(self, name)}
         report = None if self.gaps is None else GapReport.load(self.gaps)
+        if report is not None and world is not None and self.gaps is not None:
+            _check_world(report, self.gaps, world)
         found = outlook(nature.with_(**told), report)
         if self.json:
             show.print_json(found.to_json())
@@ -151,3 +156,11 @@ class PlanEnter(Machine):
                         fix="Check the name, or leave --item away.",
                     )
         return get(protocol.world)
+
+
+def _check_world(report: GapReport, path: Path, world: World) -> None:
+    if report.world != world.name:
+        raise TrueupError(
+            f"{path} is a diagnosis in {report.world}, not in {world.name}.",
+            fix=f"Plan for {report.world}, or diagnose trials of {world.name}.",
+        )

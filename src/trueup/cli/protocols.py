@@ -13,19 +13,30 @@ _ROWS_SHOWN = 12
 def print_protocol(protocol: Protocol, out: Path | None) -> None:
     """Words first, then the table, then what to type."""
     for sentence in protocol.sentences:
-        _say(sentence)
+        show.say(sentence)
     show.console().print()
     _print_items(protocol)
     for item in protocol.items:
-        _say(f"{item.number}. {item.title}: {item.why}.")
+        show.say(f"{item.number}. {item.title}: {item.why}.")
     show.console().print()
     for rule in protocol.stop:
-        _say(rule.words)
+        show.say(rule.words)
     for note in protocol.notes:
-        _say(note)
+        show.say(note)
     if out is not None:
-        _say(f"\nWritten: {out}")
-        _say(f"Carry an item out: trueup record --protocol {out} --item 1 --robot ... --out DATA")
+        show.say(f"\nWritten: {out}")
+        _print_next(protocol, out)
+
+
+def _print_next(protocol: Protocol, out: Path) -> None:
+    """What to type for the best item that a robot can carry out, or else for the first."""
+    item = protocol.first_recording
+    if item is not None:
+        chosen = ("--protocol", out, "--item", item.number, "--robot", "...", "--out", "DATA")
+        show.say(f"Carry item {item.number} out: {show.command('trueup', 'record', *chosen)}")
+    elif protocol.items:
+        words = ("trueup", "record", "--protocol", out, "--item", 1)
+        show.say(f"What item 1 asks for: {show.command(*words)}")
 
 
 def _print_items(protocol: Protocol) -> None:
@@ -63,18 +74,18 @@ def _print_items(protocol: Protocol) -> None:
 
 def print_item(protocol: Protocol, item: Item) -> None:
     """What people are to do about an item, step by step."""
-    _say(f"Item {item.number}, against {item.gap}: {item.title}. Expected {item.recovery}.")
+    show.say(f"Item {item.number}, against {item.gap}: {item.title}. Expected {item.recovery}.")
     for number, step in enumerate(item.work.steps, 1):
-        _say(f"  {number}. {step}")
+        show.say(f"  {number}. {step}")
     if item.work.demonstrations:
         each = item.work.demonstrations / max(len(item.work.conditions), 1)
         shared = f", about {each:.0f} in each condition" if item.work.conditions else ""
-        _say(f"  {item.work.demonstrations} demonstrations{shared}.")
+        show.say(f"  {item.work.demonstrations} demonstrations{shared}.")
     print_conditions(item)
     if item.work.parameters and not item.work.demonstrations:
         shown = ", ".join(item.work.parameters[:_ROWS_SHOWN])
         more = len(item.work.parameters) - _ROWS_SHOWN
-        _say(f"What it should tell: {shown}{f' and {more} more' if more > 0 else ''}.")
+        show.say(f"What it should tell: {shown}{f' and {more} more' if more > 0 else ''}.")
 
 
 def print_conditions(item: Item) -> None:
@@ -90,7 +101,7 @@ def print_conditions(item: Item) -> None:
 def print_outlook(found: Outlook) -> None:
     """Words first, then the table."""
     for sentence in found.sentences:
-        _say(sentence)
+        show.say(sentence)
     show.console().print()
     table = show.table("gap", "of the loss", "begin with", right=("of the loss",), keep=("gap",))
     for gap, part in found.gaps.items():
@@ -98,8 +109,4 @@ def print_outlook(found: Outlook) -> None:
             table.add_row(gap, f"{100 * part:.0f} %", found.actions.get(gap, ""))
     show.console().print(table)
     traits = ", ".join(trait.replace("_", " ") for trait in found.nature.traits)
-    _say(f"\nThe task: {traits or 'free motion'}. Source: {found.source}.")
-
-
-def _say(sentence: str) -> None:
-    show.console().print(sentence, markup=False, highlight=False, soft_wrap=True)
+    show.say(f"\nThe task: {traits or 'free motion'}. Source: {found.source}.")

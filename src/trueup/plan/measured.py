@@ -30,6 +30,10 @@ def read_measured(world: World, texts: Iterable[str]) -> dict[str, Prior]:
                 world.catalogue.names,
                 fix="`trueup space` lists them.",
             )
+        if name in found:
+            raise TrueupError(
+                f"{name} is measured twice, once as {text!r}.", fix="Give each parameter once."
+            )
         found[name] = _belief(world.catalogue[name], value, text)
     if not found:
         raise TrueupError("No measurement was given.", fix=f"Write {_FORMS}.")

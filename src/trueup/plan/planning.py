@@ -26,7 +26,8 @@ TRAIN = Action(
     kind=Kind.TRAIN,
     title="Train again in the world as it is known now, and record nothing",
     then={},
-    enter="trueup train WORLD --from POLICY --space NARROWED",
+    enter="trueup narrow WORLD --estimate FILE... --gaps GAPS --out space.json, then trueup train "
+    "WORLD --from POLICY --space space.json",
 )
 
 
@@ -49,6 +50,10 @@ def planned(
         worth: Points below which an action is left out.
         seed: Of the draws behind the intervals.
     """
+    if not 0.0 <= worth < float("inf"):
+        raise TrueupError(
+            f"What is worth while begins at {worth:g} points.", fix="Give 0 or more, such as 2."
+        )
     for word, rate in (("simulated", report.simulated), ("real", report.measured)):
         if not rate.trials:
             raise TrueupError(

@@ -24,6 +24,11 @@ _KIND = Artefact(
 _RECORDED = (Kind.MOTIONS, Kind.PROBES, Kind.RESIDUAL)
 
 
+def in_points(value: float) -> str:
+    """So many points of success, as people say it."""
+    return f"{round(value)} {'point' if round(value) == 1 else 'points'}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recovery:
     """Success that is expected to come back.
@@ -41,7 +46,7 @@ class Recovery:
     in_order: float
 
     def __str__(self) -> str:
-        return f"{self.points:.0f} points (90 %: {self.low:.0f} to {self.high:.0f})"
+        return f"{in_points(self.points)} (90 %: {round(self.low)} to {round(self.high)})"
 
 
 @dataclass(frozen=True, kw_only=True)

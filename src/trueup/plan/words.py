@@ -8,7 +8,7 @@ from typing import Any
 from trueup.diagnose import UNEXPLAINED, GapReport, Share
 from trueup.identify.check import Check
 from trueup.plan.action import Action, Kind, template
-from trueup.plan.protocol import Item
+from trueup.plan.protocol import Item, in_points
 from trueup.plan.stopping import MOST, told_loss, trials_to_see, worth_trying
 
 FEWEST = 5
@@ -33,7 +33,8 @@ def sentences(report: GapReport, items: Sequence[Item], check: Check | None) -> 
             "Make the task harder, or train for more success in simulation." + _RESULT[report.real],
         )
     first = _lost(report) if low > 0 else _not_told(report)
-    if beyond_simulation(report):
+    beyond = low > 0 and beyond_simulation(report)
+    if beyond:
         first = f"{first} {_beyond(report)}"
     found = [first, _begin(items), _judge(items, report) + _RESULT[report.real]]
     if check is not None and not check.inside:
@@ -41,7 +42,7 @@ def sentences(report: GapReport, items: Sequence[Item], check: Check | None) -> 
             "The check of the estimate says that reality lies outside what the fitted parameters "
             f"can produce ({', '.join(check.outside)}): randomizing them wider does not help there."
         )
-    if beyond_simulation(report):
+    if beyond:
         found.append(_look_for(report))
     return tuple(found)
 
@@ -73,8 +74,9 @@ def notes(report: GapReport, worth: float, needless: Sequence[Action]) -> tuple[
     """What the plan rests on, and what it leaves out."""
     found = []
     if report.measured.trials < FEWEST:
+        are = "is" if report.measured.trials == 1 else "are"
         found.append(
-            f"{report.measured.trials} trials are fewer than {FEWEST}: the shares, and so this "
+            f"{_trials(report.measured.trials)} {are} fewer than {FEWEST}: the shares, and so this "
             "ranking, say next to nothing."
         )
     if set(report.evidence) <= {"trials"}:
@@ -94,9 +96,10 @@ def notes(report: GapReport, worth: float, needless: Sequence[Action]) -> tuple[
 
 def _lost(report: GapReport) -> str:
     first, second = report.ranked[0], report.ranked[1]
+    lost = in_points(report.loss).replace(" ", " lost ")
     text = (
-        f"Of {report.loss:.0f} lost points ({report.simulated} simulated, {report.measured} "
-        f"measured), {_points(first, verb=True)}"
+        f"Of {lost} ({report.simulated} simulated, {report.measured} measured), "
+        f"{_points(first, verb=True)}"
     )
     if second.points > _ALIKE * first.points:
         text += f", and {_points(second, verb=True)}"
@@ -107,7 +110,7 @@ def _not_told(report: GapReport) -> str:
     more = trials_to_see(report.measured.share, report.simulated.share)
     need = f"about {more}" if more is not None else f"more than {MOST}"
     return (
-        f"A loss of {report.loss:.0f} points in {report.measured.trials} trials is not told from "
+        f"A loss of {in_points(report.loss)} in {_trials(report.measured.trials)} is not told from "
         f"none: {need} trials would show it, so make those first."
     )
 
@@ -115,8 +118,8 @@ def _not_told(report: GapReport) -> str:
 def _beyond(report: GapReport) -> str:
     sure = "" if report.unexplained.sure else ", as far as can be told,"
     return (
-        f"No randomization can help{sure} with the {report.unexplained.points:.0f} points that are "
-        "unexplained: their cause is not in the simulator."
+        f"No randomization can help{sure} with the {in_points(report.unexplained.points)} left "
+        "unexplained: the cause is not in the simulator."
     )
 
 
@@ -143,7 +146,9 @@ def _judge(items: Sequence[Item], report: GapReport) -> str:
         then = "Then identify and train"
     more = f" (and the policy of now {trials - made} times more)" if trials > made else ""
     early = "; trials before that would show nothing" if count > 1 else ""
-    return f"{then} again, and try {trials} times{more}: that shows it with 80 % power{early}."
+    trained = count == 1 and items[0].kind is Kind.TRAIN
+    then = "Then try" if trained else f"{then} again, and try"
+    return f"{then} {trials} times{more}: that shows it with 80 % power{early}."
 
 
 def _look_for(report: GapReport) -> str:
@@ -166,8 +171,12 @@ def _phase(failures: Mapping[str, Any] | None) -> str:
     return max(known, key=lambda phase: known[phase]) if known else ""
 
 
+def _trials(n: int) -> str:
+    return f"{n} {'trial' if n == 1 else 'trials'}"
+
+
 def _points(share: Share, *, verb: bool = False) -> str:
-    span = f"{share.points:.0f} (90 %: {share.low:.0f} to {share.high:.0f})"
+    span = f"{round(share.points)} (90 %: {round(share.low)} to {round(share.high)})"
     if not verb:
         return f"{span} points lost"
     if share.gap == UNEXPLAINED:
