@@ -76,6 +76,7 @@ def test_trials_of_another_policy_are_refused(folder, tmp_path, capsys):
         ({"--policy": "nowhere"}, "nowhere"),
         ({"--estimate": "nowhere.json"}, "nowhere.json"),
         ({"--seed": "-1"}, "seed"),
+        ({"--threads": "-3"}, "--threads is -3"),
     ],
 )
 def test_a_mistake_is_told_in_a_sentence(folder, capsys, change, said):
@@ -86,3 +87,23 @@ def test_a_mistake_is_told_in_a_sentence(folder, capsys, change, said):
     assert main(asked) != 0
     err = capsys.readouterr().err
     assert said in err and "Traceback" not in err
+
+
+def test_the_folder_that_deploy_was_given_will_do(folder, capsys):
+    asked = words(folder, "--json")
+    asked[1] = str(folder / "trials")
+    assert main(asked) == 0
+    assert json.loads(capsys.readouterr().out)["measured"]["trials"] == 6
+
+
+def test_a_refused_command_leaves_no_empty_folder(folder, tmp_path):
+    out = tmp_path / "a" / "b"
+    asked = words(folder, "--out", str(out))
+    asked[asked.index("--policy") + 1] = "nowhere"
+    assert main(asked) == 2
+    assert not (tmp_path / "a").exists()
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    asked[-1] = str(kept)
+    assert main(asked) == 2
+    assert kept.is_dir()

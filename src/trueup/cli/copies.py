@@ -162,6 +162,12 @@ def check_positive(option: str, value: float) -> None:
         raise TrueupError(f"{option} is {value}, and must be {kind}.", fix="Give one such as 2.")
 
 
+def check_threads(threads: int) -> None:
+    """Refuse a number of threads that is none."""
+    if threads < 0:
+        raise TrueupError(f"--threads is {threads}.", fix="Give 0 for all, or a count.")
+
+
 def check_seed(seed: int) -> None:
     """Refuse a seed that is no seed."""
     if seed < 0:

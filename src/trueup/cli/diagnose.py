@@ -11,8 +11,8 @@ import numpy as np
 from tyro.conf import Positional, arg
 
 from trueup.cli import show
-from trueup.cli.copies import check_seed
-from trueup.cli.files import check_distinct, writable_folder
+from trueup.cli.copies import check_seed, check_threads
+from trueup.cli.files import check_distinct, trials_at, writable_folder
 from trueup.cli.options import Count, File, Machine, OneWorld
 from trueup.diagnose import (
     Bank,
@@ -47,7 +47,7 @@ class Diagnose(Machine):
     """
 
     trials: Annotated[Positional[Path], arg(metavar="TRIALS")]
-    """The folder of a dataset, as `trueup deploy` writes it."""
+    """The folder of a dataset, as `trueup deploy` writes it, or the one that deploy was given."""
     policy: Annotated[Path, arg(metavar="POLICY")]
     """The policy that was tried."""
     estimate: Annotated[tuple[Path, ...], arg(metavar="FILE...")] = ()
@@ -68,13 +68,14 @@ class Diagnose(Machine):
     def run(self) -> None:
         """Read the trials, then tell."""
         check_seed(self.seed)
+        check_threads(self.threads)
         if self.out:
             check_distinct(read={"TRIALS": self.trials}, written={"--out": self.out})
             writable_folder(self.out)
         policy = Policy.load(self.policy)
         world = OneWorld(world=self.world).opened_world() if self.world else _home(policy)
         check_fit(policy, world)
-        trials = judged(list(Dataset.open(self.trials)), world, _mark(policy))
+        trials = judged(list(Dataset.open(trials_at(self.trials))), world, _mark(policy))
         estimates = [Estimate.load(path) for path in self.estimate]
         report = diagnose(
             Case(

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trueup import __version__
+from trueup.cli.files import remove_empty
 from trueup.cli.verbs import VERBS, Verb
 from trueup.errors import TrueupError, UnknownName, suggestion
 
@@ -51,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         again = "" if details else " Run again with --traceback to see where."
         _tell(f"trueup failed unexpectedly: {type(error).__name__}: {error}.{again}", details)
         return _UNEXPECTED
+    finally:
+        remove_empty()
     return code
 
 

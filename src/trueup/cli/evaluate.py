@@ -13,7 +13,7 @@ import numpy as np
 from tyro.conf import Positional, arg
 
 from trueup.cli import outcomes, show
-from trueup.cli.copies import Copies, check_positive, control_steps, drawn
+from trueup.cli.copies import Copies, check_positive, check_threads, control_steps, drawn
 from trueup.cli.files import check_distinct, writable_folder, write_text
 from trueup.cli.options import Chosen, CopyCount, Count, Machine, OneWorld
 from trueup.cli.pictures import filmed, first_camera, frame_rate
@@ -101,8 +101,7 @@ class Evaluate(Chosen, Machine):
     def _check(self) -> None:
         check_positive("--points", self.points)
         check_positive("--batch", self.batch)
-        if self.threads < 0:
-            raise TrueupError(f"--threads is {self.threads}.", fix="Give 0 for all, or a count.")
+        check_threads(self.threads)
         if self.video is not None:
             _filmed_count(self.video)
         if self._folder:

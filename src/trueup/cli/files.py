@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
 
 from trueup.errors import TrueupError
 from trueup.files import whole
+
+_made: list[Path] = []  # by this command, the outermost first
 
 
 def check_distinct(*, read: dict[str, Path | None], written: dict[str, Path | None]) -> None:
@@ -50,8 +53,10 @@ def writable_file(path: Path, suffix: str = "") -> Path:
 
 def writable_folder(folder: Path) -> Path:
     """A folder to write into, made where it is missing."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        _made.extend(reversed(missing))
         with tempfile.TemporaryFile(dir=folder):
             pass
     except (FileExistsError, NotADirectoryError):
@@ -63,6 +68,19 @@ def writable_folder(folder: Path) -> Path:
             f"Nothing can be written into {folder}: {error.strerror}.", fix="Choose another path."
         ) from error
     return folder
+
+
+def trials_at(folder: Path) -> Path:
+    """The dataset of trials in a folder: `trueup deploy --out` names the one above it."""
+    inner = folder / "episodes"
+    return inner if not (folder / "meta").is_dir() and (inner / "meta").is_dir() else folder
+
+
+def remove_empty() -> None:
+    """Remove the folders that were made here for results that never came."""
+    while _made:
+        with suppress(OSError):  # there is something in it
+            _made.pop().rmdir()
 
 
 def write_text(path: Path, text: str) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from trueup.cli import people, show
-from trueup.cli.copies import asked_space, check_seed
+from trueup.cli.copies import asked_space, check_seed, check_threads
 from trueup.cli.files import writable_folder
 from trueup.cli.options import CopyCount, Count, File, Machine, OneWorld, Patterns
 from trueup.episodes import Dataset, JointUnits
@@ -113,8 +113,7 @@ class Generate(OneWorld, Machine):
 
     def _check(self) -> None:
         check_seed(self.seed)
-        if self.threads < 0:
-            raise TrueupError(f"--threads is {self.threads}.", fix="Give 0 for all, or a count.")
+        check_threads(self.threads)
         if self.nominal and (self.select or self.space):
             other = "--select" if self.select else "--space"
             raise TrueupError(

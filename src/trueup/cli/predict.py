@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from trueup.cli import show
-from trueup.cli.copies import check_positive, check_seed
+from trueup.cli.copies import check_positive, check_seed, check_threads
 from trueup.cli.files import check_distinct, writable_file, write_text
 from trueup.cli.options import Count, File, Machine, OneWorld
 from trueup.cli.players import player
@@ -109,6 +109,7 @@ class Predict(Machine):
         for option, value in (("--draws", self.draws), ("--starts", self.starts)):
             check_positive(option, value)
         check_seed(self.seed)
+        check_threads(self.threads)
         if self.out:
             read = {f"--estimate ({i})": path for i, path in enumerate(self.estimate)}
             check_distinct(read={**read, "--gaps": self.gaps}, written={"--out": self.out})

@@ -12,6 +12,7 @@ import numpy as np
 from tyro.conf import Positional, arg
 
 from trueup.cli import residuals, show
+from trueup.cli.copies import check_threads
 from trueup.cli.files import check_distinct, writable_folder, write_text
 from trueup.cli.findings import world_of
 from trueup.cli.options import Count, File, Machine, Row, Seconds
@@ -104,8 +105,7 @@ class ReplayEpisodes(Machine):
             )
         if self.video and not self.out:
             raise TrueupError("--video has no folder to write to.", fix="Give --out FOLDER.")
-        if self.threads < 0:
-            raise TrueupError(f"--threads is {self.threads}.", fix="Give 0 for all, or a count.")
+        check_threads(self.threads)
         if self.out:
             check_distinct(
                 read={"EPISODES": self.episodes, "--point": self.point},

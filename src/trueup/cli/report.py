@@ -11,7 +11,8 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from trueup.cli import show
-from trueup.cli.files import check_distinct, writable_folder
+from trueup.cli.copies import check_threads
+from trueup.cli.files import check_distinct, trials_at, writable_folder
 from trueup.cli.options import Count, File, Machine, OneWorld
 from trueup.diagnose import GapReport
 from trueup.diagnose.failures import analysed
@@ -97,6 +98,7 @@ class ReportFindings(Machine):
     def _material(self) -> Material:
         if self.films < 0:
             raise TrueupError(f"--films is {self.films}.", fix="Give 0 for none, or more.")
+        check_threads(self.threads)
         before = GapReport.load(self.gaps)
         world = OneWorld(world=self.world or before.world).opened_world()
         _check_world(f"--world {self.world}", world.name, before)
@@ -174,9 +176,7 @@ def _estimate(path: Path, world: World) -> Estimate:
 
 
 def _trials(folder: Path) -> list[Episode]:
-    if not (folder / "meta").is_dir() and (folder / "episodes" / "meta").is_dir():
-        folder = folder / "episodes"  # what `trueup deploy --out` names is one level up
-    return _episodes(folder)
+    return _episodes(trials_at(folder))
 
 
 def _episodes(folder: Path) -> list[Episode]:

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from trueup.cli import show
+from trueup.cli.copies import check_threads
 from trueup.cli.options import Count, Machine, OneWorld
 from trueup.errors import TrueupError
 from trueup.loop import Entry, Job, Origin, Result, Settings, State, run
@@ -87,6 +88,7 @@ class RunLoop(Machine):
 
     def run(self) -> None:
         """Go round, a line for each stage, then say what came of it."""
+        check_threads(self.threads)
         settings = self._settings()
         try:
             result = self._gone_round(settings)

@@ -14,11 +14,10 @@ import numpy as np
 from tyro.conf import arg
 
 from trueup.cli import show
-from trueup.cli.copies import Copies, Outcome, control_steps, drawn, played, rounded
+from trueup.cli.copies import Copies, Outcome, check_threads, control_steps, drawn, played, rounded
 from trueup.cli.files import check_distinct, writable_file, write_text
 from trueup.cli.motions import Motion, controller, described_motion, motion_of
 from trueup.cli.options import Chosen, CopyCount, Count, File, Machine, OneWorld, Seconds
-from trueup.errors import TrueupError
 from trueup.evaluate import wilson
 from trueup.versions import versions
 
@@ -81,8 +80,7 @@ class Simulate(OneWorld, Chosen, Machine):
             self._print(result, rounded(world, self.seconds))
 
     def _check(self) -> None:
-        if self.threads < 0:
-            raise TrueupError(f"--threads is {self.threads}.", fix="Give 0 for all, or a count.")
+        check_threads(self.threads)
         check_distinct(
             read={"WORLD": self.world_file, "--space": self.space, "--point": self.point},
             written={"--record": self.record, "--out": self.out},

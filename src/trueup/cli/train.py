@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from trueup.cli import cloning, show
-from trueup.cli.copies import asked_space, check_seed
+from trueup.cli.copies import asked_space, check_seed, check_threads
 from trueup.cli.files import check_distinct, writable_folder
 from trueup.cli.options import Count, File, Machine, OneWorld, Patterns
 from trueup.episodes import JointUnits
@@ -156,8 +156,7 @@ class Train(OneWorld, Machine):
         self._check_kind()
         if self.steps is not None and not math.isfinite(self.steps):
             raise TrueupError(f"--steps is {self.steps}.", fix="Give a number, such as 2e6.")
-        if self.threads < 0:
-            raise TrueupError(f"--threads is {self.threads}.", fix="Give 0 for all, or a count.")
+        check_threads(self.threads)
         given = [
             name
             for name, value in (
