@@ -232,6 +232,8 @@ def test_tables_as_people_write_them(csv, text, success, columns):
     ("text", "words"),
     [
         ("", "is empty"),
+        ("success,light\n", "tells of no trial: it has a line of names alone"),
+        ("success,light\n,dim\n", "none of its rows has an outcome"),
         ("light,person\ndim,ann\n", "has no column of outcomes .* it has light, person"),
         ("success,Light,light\n1,a,b\n", "more than one column named 'light'"),
         ("success,light\n1,dim\nmaybe,day\n", "Line 3 of .* has the outcome 'maybe'"),
@@ -284,6 +286,17 @@ def test_the_command_tells_writes_and_draws(csv, tmp_path, capsys):
         "failed": 16,
         "success_interval_95": [],
     }
+
+
+@pytest.mark.parametrize("label", ["", ",lamp"])
+def test_outcomes_alone_are_counted_and_not_drawn(csv, tmp_path, capsys, label):
+    head = "success,light\n" if label else "success\n"
+    file = csv(head + f"1{label}\n" * 7 + f"0{label}\n" * 3)
+    assert main(["failures", str(file), "--out", str(tmp_path / "out")]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert text.startswith("3 of 10 trials failed: success 70.0 % (95 % interval 39.7 – 89.2)")
+    assert "failures.png" not in text
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["failures.json"]
 
 
 def test_the_command_answers_bad_input_in_a_sentence(csv, tmp_path, capsys):

@@ -10,7 +10,7 @@ from rich.console import Console
 from tyro.conf import Positional, arg
 
 from trueup.cli import show
-from trueup.cli.files import check_distinct, writable_folder, write_text
+from trueup.cli.files import check_distinct, trials_at, writable_folder, write_text
 from trueup.cli.options import Machine, OneWorld
 from trueup.diagnose.failures import (
     FailureAnalysis,
@@ -54,21 +54,21 @@ class Failures(Machine):
             check_distinct(read={"DATA": self.data}, written=written)
             writable_folder(self.out)
         found = self._of_trials() if self.data.is_dir() else self._of_table()
+        files = _FILES if _shows(found) else _FILES[:1]
         if self.out:
             write_text(self.out / _FILES[0], show.as_json(found.to_json()) + "\n")
-            save_failures(found, self.out / _FILES[1])
+            if len(files) > 1:
+                save_failures(found, self.out / _FILES[1])
         if self.json:
             show.print_json(found.to_json())
         else:
-            _print(found, self.out)
+            _print(found, [] if self.out is None else [self.out / name for name in files])
 
     def _of_table(self) -> LabelAnalysis:
         return labelled(Table.read(self.data, outcome=self.outcome))
 
     def _of_trials(self) -> FailureAnalysis:
-        folder = self.data
-        if not (folder / "meta").is_dir() and (folder / "episodes" / "meta").is_dir():
-            folder = folder / "episodes"  # what `trueup deploy --out` names is one level up
+        folder = trials_at(self.data)
         episodes = list(Dataset.open(folder))
         if not episodes:
             raise TrueupError(f"{folder} has no episodes yet.", fix="Record trials first.")
@@ -87,8 +87,18 @@ class Failures(Machine):
         return name
 
 
-def _print(found: FailureAnalysis | LabelAnalysis, folder: Path | None) -> None:
+def _shows(found: FailureAnalysis | LabelAnalysis) -> bool:
+    """Whether there is anything to draw."""
+    labels = found.labels if isinstance(found, FailureAnalysis) else found
+    events = isinstance(found, FailureAnalysis) and bool(found.failures)
+    return events or (labels is not None and bool(labels.labels))
+
+
+def _print(found: FailureAnalysis | LabelAnalysis, files: list[Path]) -> None:
     out = show.console()
+    if isinstance(found, LabelAnalysis):
+        share = show.percent(found.trials - found.failed, found.trials)
+        out.print(f"{found.failed} of {found.trials} trials failed: success {share}.")
     for sentence in found.sentences:
         out.print(sentence, markup=False)
     if isinstance(found, FailureAnalysis) and found.failures:
@@ -101,9 +111,8 @@ def _print(found: FailureAnalysis | LabelAnalysis, folder: Path | None) -> None:
         out.print()
     for note in notes:
         out.print(note, markup=False)
-    if folder is not None:
-        files = ", ".join(str(folder / name) for name in _FILES)
-        out.print(f"\nWritten: {files}", markup=False, soft_wrap=True)
+    if files:
+        show.say(f"\nWritten: {', '.join(map(str, files))}")
 
 
 def _print_events(out: Console, found: FailureAnalysis) -> None:

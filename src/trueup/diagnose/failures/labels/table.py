@@ -67,6 +67,12 @@ class Table:
         at = names.index(chosen)
         verdicts = [_verdict(path, chosen, line, row[at]) for line, row in rows]
         kept = [k for k, verdict in enumerate(verdicts) if verdict is not None]
+        if not kept:
+            there = "none of its rows has an outcome" if rows else "it has a line of names alone"
+            raise TrueupError(
+                f"{path} tells of no trial: {there}.",
+                fix="Give one line for each trial, with its outcome.",
+            )
         left = len(rows) - len(kept)
         notes = [f"{left} rows have no outcome and are left out."] if left else []
         twins = [n for n in names if n != chosen and n.lower() in _NAMES and outcome is None]
