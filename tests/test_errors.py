@@ -48,6 +48,12 @@ def test_a_right_ending_behind_a_wrong_beginning_is_found():
     assert suggestion("x/dampin", JOINTS) == "Did you mean 'actuation/elbow/damping'?"
 
 
+def test_names_that_share_nothing_but_their_beginning_are_all_listed():
+    worlds = [f"so101/{task}" for task in ("arm", "reach", "push", "lift", "place")]
+    assert suggestion("so101/nope", [*worlds, "other/thing"]) == f"Known: {', '.join(worlds)}."
+    assert suggestion("so101/lft", worlds).startswith("Did you mean 'so101/lift'")
+
+
 def test_far_names_are_listed_but_not_all_of_them():
     many = [f"{letter}{letter}{letter}" for letter in "abcdefg"]
     assert suggestion("12345", many) == "Known: aaa, bbb, ccc, ddd, eee and 2 more."

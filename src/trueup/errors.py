@@ -47,8 +47,9 @@ class UnknownName(TrueupError):
 def suggestion(name: str, known: Iterable[str], *, shown: int = 5) -> str:
     """The sentence that offers names close to `name`, or lists what there is."""
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-    if not close:  # a wrong prefix hides a right ending: compare the last segments too
+    kin = _kin(name, names)
+    close = [] if kin else difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if not close and not kin:  # a wrong prefix hides a right ending: compare the last segments too
         tails = {n.rsplit("/", 1)[-1]: n for n in names}
         hits = difflib.get_close_matches(name.rsplit("/", 1)[-1], list(tails), n=3, cutoff=0.6)
         close = [tails[hit] for hit in hits]
@@ -56,8 +57,21 @@ def suggestion(name: str, known: Iterable[str], *, shown: int = 5) -> str:
         return f"Did you mean {_or(close)}?"
     if not names:
         return "None exist yet."
+    names = kin or names
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
     return f"Known: {', '.join(names[:shown])}{more}."
+
+
+def _kin(name: str, names: list[str]) -> list[str]:
+    """Names that share their beginning with `name` and nothing else, where there are many.
+
+    All of them are alike to it then, and to choose three would hide the others.
+    """
+    head, slash, tail = name.rpartition("/")
+    kin = [n for n in names if slash and n.rpartition("/")[0] == head]
+    ends = [n.rpartition("/")[2] for n in kin]
+    alike = len(kin) > 3 and not difflib.get_close_matches(tail, ends, cutoff=0.5)
+    return kin if alike else []
 
 
 def _or(names: list[str]) -> str:
