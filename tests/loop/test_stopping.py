@@ -50,6 +50,14 @@ def test_a_turn_always_ends_with_a_reason(tmp_path):
     assert reached and reached.why is Why.TARGET
 
 
+def test_a_turn_that_did_not_help_is_not_built_upon(tmp_path):
+    worse = stop_after("after", stored(tmp_path / "a", before=12, after=11))
+    better = stop_after("after", stored(tmp_path / "b", before=11, after=12))
+    assert worse and "no better" in worse.words and "(12 of 20)" in worse.words
+    assert "Begin the next turn" not in worse.words
+    assert better and "Begin the next turn with this policy" in better.words
+
+
 def test_trials_that_go_better_than_the_simulator_promises_may_be_luck(tmp_path):
     lucky = stored(tmp_path, after=19)
     world = get(REACH)

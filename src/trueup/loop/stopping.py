@@ -14,6 +14,7 @@ from trueup.loop.estimates import estimates
 from trueup.loop.job import Job
 from trueup.loop.truing import blamed
 from trueup.plan import Protocol
+from trueup.plan.protocol import in_points
 
 _MOSTLY = 2 / 3  # of the loss
 _SLACK = 0.05
@@ -70,7 +71,7 @@ def _plan(job: Job) -> Stop | None:
         return None if protocol.items else _no_loss(report)
     return Stop(
         why=Why.WORTHLESS,
-        words=f"{report.loss:.0f} points were lost, and nothing that can be recorded or done is "
+        words=f"The loss is {in_points(report.loss)}, and nothing that can be recorded or done is "
         "expected to give back more than it costs.",
     )
 
@@ -111,12 +112,18 @@ def _after(job: Job) -> Stop | None:
     reached = _reached(job, "after")
     if reached:
         return replace(reached, words=f"{reached.words}{_luck(job)}")
-    won, trials = success(job, "after")
-    return Stop(
-        why=Why.OPEN,
-        words=f"One turn is done, and {won} of {trials} trials succeed where "
-        f"{100 * job.settings.target:.0f} % were wanted. Begin the next turn with this policy.",
+    (was, of), (won, trials) = success(job, "before"), success(job, "after")
+    said = (
+        f"One turn is done, and {won} of {trials} trials succeed where "
+        f"{100 * job.settings.target:.0f} % were wanted"
     )
+    if trials and of and won / trials <= was / of:
+        better = (
+            f", no more than before ({was} of {of}). The new policy is no better: keep the one of "
+            "before, and see in the report what stays unexplained."
+        )
+        return Stop(why=Why.OPEN, words=f"{said}{better}")
+    return Stop(why=Why.OPEN, words=f"{said}. Begin the next turn with this policy.")
 
 
 def _luck(job: Job) -> str:
