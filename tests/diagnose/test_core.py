@@ -116,6 +116,17 @@ def test_a_damaged_bank_is_refused_in_words(tmp_path):
         Bank.load(tmp_path / "bank.npz")
 
 
+def test_a_bank_of_another_version_is_told_from_a_damaged_one(bank, tmp_path):
+    path = tmp_path / "bank.npz"
+    bank.save(path)
+    with np.load(path) as stored:
+        arrays = {**stored, "format": np.array("trueup/bank 1")}
+    np.savez(path, **arrays)
+    with pytest.raises(TrueupError, match="another version of trueup") as said:
+        Bank.load(path)
+    assert "--from bank" in said.value.fix and "Error" not in str(said.value)
+
+
 def test_shares_of_a_bank_add_up_to_what_each_world_loses(bank):
     np.testing.assert_allclose(bank.shares.sum(axis=1), bank.nominal - bank.success, atol=1e-9)
     assert (bank.shares[~bank.gaps] == 0).all()

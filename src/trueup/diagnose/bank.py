@@ -111,7 +111,7 @@ class Bank:
         try:
             with np.load(path, allow_pickle=False) as stored:
                 if str(stored["format"]) != FORMAT:
-                    raise ValueError(f"its format is {stored['format']}")
+                    raise _of_another_version(path)
                 counts = [int(n[10:]) for n in stored.files if n.startswith("signatures")]
                 return Bank(
                     world=str(stored["world"]),
@@ -123,11 +123,25 @@ class Bank:
                     nominal=float(stored["nominal"][0]),
                     nominal_trials=int(stored["nominal"][1]),
                 )
+        except TrueupError:
+            raise
         except Exception as error:  # a broken archive fails in a dozen ways
             raise TrueupError(
-                f"The bank {path} could not be read ({type(error).__name__}: {error}).",
-                fix="Delete it; it is made again when it is needed.",
+                f"The bank {path} could not be read: it is damaged, or no bank.",
+                fix=_MADE_AGAIN,
             ) from error
+
+
+_MADE_AGAIN = (
+    "Delete it, and it is made again when it is needed; in a run folder, do `trueup run --out "
+    "FOLDER --from bank`."
+)
+
+
+def _of_another_version(path: Path | str) -> TrueupError:
+    return TrueupError(
+        f"The bank {path} was written by another version of trueup.", fix=_MADE_AGAIN
+    )
 
 
 _ARRAYS = ("bent", "gaps", "alone", "shares", "noise", "success")
