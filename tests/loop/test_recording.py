@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.loop.turns import JOINTS, REACH, TINY, job, without_plan
+from tests.plan.reports import report
 from trueup.episodes import Dataset, Outcome
 from trueup.errors import TrueupError
 from trueup.loop import Job
@@ -26,6 +27,13 @@ def crooked(folder: Path, motions: tuple[str, ...], said: list[str]) -> Job:
     made = job(folder, settings, say=said.append)
     without_plan(made)
     return made
+
+
+@pytest.mark.parametrize(("points", "more"), [(12, "2 more items"), (54, "1 more item")])
+def test_the_plan_counts_its_items(tmp_path, points, more):
+    made = job(tmp_path)
+    report(world=REACH, latency=points).save(made.path("look/gaps.json"))
+    assert recording.plan(made).endswith(f", and {more}")
 
 
 def test_a_motion_that_the_guard_stops_is_left_out(tmp_path):

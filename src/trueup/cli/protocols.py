@@ -60,7 +60,7 @@ def _print_items(protocol: Protocol) -> None:
             item.gap,
             item.name,
             f"{item.recovery.points:.1f}",
-            f"{item.recovery.low:.0f} … {item.recovery.high:.0f}",
+            f"{round(item.recovery.low)} … {round(item.recovery.high)}",
             f"{item.recovery.in_order:.1f}",
             f"{item.minutes:.0f}",
             str(item.work.demonstrations or ""),

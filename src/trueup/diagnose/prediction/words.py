@@ -53,9 +53,10 @@ def _rests_on(predictions: Sequence[Prediction], calibration: Rate) -> str:
             "No policy was tried on this robot, so nothing says how often the simulator is wrong: "
             "the interval allows for anything from an exact simulator to a useless one."
         )
-    beyond = f" and {calibration.trials} of other policies" if calibration.trials else ""
     paired = sum(p.paired for p in predictions)
-    starts = f", {paired} of them from starts that simulation repeated," if paired else ""
+    starts = f", {paired} of them from starts that simulation repeated" if paired else ""
+    comma = "," if paired else ""
+    beyond = f"{comma} and {calibration.trials} of other policies" if calibration.trials else ""
     equal = sum(p.worth for p in predictions if p.trials.trials)
     if not trials:
         return f"It rests on simulation and {calibration.trials} trials of other policies."

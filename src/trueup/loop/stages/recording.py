@@ -32,7 +32,8 @@ def plan(job: Job) -> str:
     if not protocol.items:
         return "nothing that can be done is worth its minutes"
     first = protocol.items[0]
-    more = f", and {len(protocol.items) - 1} more items" if len(protocol.items) > 1 else ""
+    others = len(protocol.items) - 1
+    more = f", and {others} more {'item' if others == 1 else 'items'}" if others else ""
     return f"{first.title}: {first.recovery}{more}"
 
 
