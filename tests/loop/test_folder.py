@@ -45,6 +45,7 @@ def test_a_refused_command_leaves_no_folder(tmp_path):
     [
         ({"robot": "rehearsal:typo@so101/reach"}, "no reality named 'typo'"),
         ({"robot": "telepathy:7"}, "telepathy:7"),
+        ({"robot": "rehearsal:benign"}, "is not one for so101/reach"),  # one of so101/lift
         ({"policy": "nowhere"}, "nowhere"),
         ({"episodes": "nowhere"}, "nowhere"),
         ({"robot": "rehearsal:monday-arm@so101/reach"}, "is one of so101/lift"),

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.loop.turns import TINY, job, numbers
+from tests.loop.turns import REACH, TINY, job, numbers
 from trueup.cli.entry import chosen, command, main
 from trueup.errors import TrueupError
 from trueup.loop import Entry, Journal, Origin, Settings, State, Why, run
@@ -200,6 +200,7 @@ def test_a_setting_that_a_stage_rests_on_cannot_be_slipped_in(copy):
     [
         ({"robot": "rehearsal:typo@so101/reach"}, "no reality named 'typo'"),
         ({"robot": "rehearsal:garage@so101/reach"}, "visual/camera/shift_x"),
+        ({"robot": "rehearsal:benign@so101/arm"}, "is not one for so101/reach"),
         ({"episodes": "nowhere"}, "nowhere"),
     ],
 )
@@ -235,9 +236,13 @@ def test_one_reason_to_stop_ends_the_run_with_a_report(copy):
     assert "report.html" in done["report"].found
 
 
-def test_a_robot_that_refuses_preflight_ends_it_before_any_trial(copy):
-    other = replace(TINY, robot="rehearsal:benign@so101/arm")
-    with pytest.raises(TrueupError, match="contract"):
+def test_a_robot_that_preflight_refuses_ends_it_before_any_trial(copy):
+    stuck = {"kp": 3.25, "frictionloss": 1.0, "load_friction": 0.9}
+    values = {f"actuation/shoulder_pan/{name}": value for name, value in stuck.items()}
+    reality = {"trueup_reality": 1, "story": "Stuck.", "world": REACH, "values": values}
+    (copy / "stuck.json").write_text(json.dumps(reality))
+    other = replace(TINY, robot=f"rehearsal:{copy / 'stuck.json'}@{REACH}")
+    with pytest.raises(TrueupError, match="'shoulder_pan' moves by"):
         run(job(copy, other), begin="before")
     journal = Journal.load(copy / "run")
     assert journal.done("train") and not journal.done("before")
