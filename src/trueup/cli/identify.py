@@ -12,6 +12,7 @@ import numpy as np
 from tyro.conf import Positional, arg
 
 from trueup.cli import show
+from trueup.cli.copies import check_threads
 from trueup.cli.files import check_distinct, writable_folder
 from trueup.cli.findings import opened, real, table_of, world_of
 from trueup.cli.options import Count, Machine, Patterns, Seconds
@@ -51,6 +52,7 @@ class Identify(Machine):
 
     def run(self) -> None:
         """Fit, then tell."""
+        check_threads(self.threads)
         if self.out:
             check_distinct(read={"EPISODES": self.episodes}, written={"--out": self.out})
             writable_folder(self.out)

@@ -11,6 +11,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from trueup.cli import show
+from trueup.cli.copies import check_threads
 from trueup.cli.files import check_distinct, writable_file, write_text
 from trueup.cli.findings import opened, real, table_of, world_of
 from trueup.cli.options import Count, File, Machine, Patterns
@@ -47,6 +48,7 @@ class Contact(Machine):
 
     def run(self) -> None:
         """Fit, then tell."""
+        check_threads(self.threads)
         read = {"EPISODES": self.episodes, "--arm": self.arm}
         check_distinct(read=read, written={"--out": self.out})
         if self.out:
@@ -90,6 +92,7 @@ class Payload(Machine):
 
     def run(self) -> None:
         """Weigh, then tell."""
+        check_threads(self.threads)
         read = {"LOADED": self.episodes, "--bare": self.bare}
         check_distinct(read=read, written={"--out": self.out})
         if self.out:

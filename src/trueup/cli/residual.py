@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from trueup.cli import show
+from trueup.cli.copies import check_threads
 from trueup.cli.files import check_distinct, writable_folder
 from trueup.cli.options import Count, Machine, OneWorld, Patterns
 from trueup.episodes import Dataset, Episode
@@ -51,6 +52,7 @@ class Residual(Machine):
 
     def run(self) -> None:
         """Learn, then tell; exit code 2 where it is refused."""
+        check_threads(self.threads)
         if self.out:
             check_distinct(
                 read={"DATA": self.episodes, "--estimate": self.estimate},
