@@ -70,7 +70,7 @@ def _followed(path: Path, out: Path, loop: Path, threads: int) -> Row:
     seconds = _lasting(first.work.motions)
     generator = np.random.default_rng([31, *path.stem.encode()])
     lot = _by_lot(seconds, generator)
-    found: Row = {"name": path.stem, "first": first.title, "seconds": seconds, "lot": lot}
+    found: Row = {"name": path.stem, "first": first.title, "seconds": seconds, "drawn": lot}
     found["before"] = _won(base, "train", "before")
     for name, motions in zip(_BRANCHES, (first.work.motions, lot), strict=True):
         chosen = replace(settings, motions=tuple(motions), seconds=seconds)
