@@ -56,7 +56,7 @@ def test_a_doubt_says_whose_numbers_stand_for_it_and_how_much_of_it_they_explain
     fitted = Misfit(episodes=1, before=off[0], after=off[1])
     (doubt,) = doubts_of([replace(known, check=OFF, fitted=fitted)])
     assert doubt.gaps == ("latency", "actuation")
-    assert doubt.explained == pytest.approx(1 - 0.8**2)
+    assert doubt.explained == pytest.approx(1 - 0.8)
     worse = replace(fitted, after={"joint_position/elbow_flex": 0.02})
     assert doubts_of([replace(known, check=OFF, fitted=worse)])[0].explained == 0.0
 
@@ -81,7 +81,7 @@ def test_hand_and_eye_that_no_number_makes_agree_are_a_doubt_about_all_that_was_
     """As where a mount wobbles: 3.2 mm before, and 3 mm afterwards."""
     (doubt,) = doubts_of([held(0.0032, 0.0030)])
     assert doubt.gaps == ("visual", "actuation")
-    assert doubt.explained == pytest.approx(1 - (3.0 / 3.2) ** 2)
+    assert doubt.explained == pytest.approx(1 - 3.0 / 3.2)
     assert "3.0 mm" in doubt.what and "1.5 mm would be usual" in doubt.what
 
 

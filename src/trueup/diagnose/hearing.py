@@ -70,9 +70,14 @@ def _unmodelled(one: Told) -> Iterator[Doubt]:
 def _explained(one: Told) -> float:
     """How much of what joints did otherwise than the model the fitted numbers make them do."""
     before, after = (
-        sum(off**2 for column, off in side.items() if column.startswith(f"{JOINTS}/"))
+        math.hypot(*(off for column, off in side.items() if column.startswith(f"{JOINTS}/")))
         for side in (one.fitted.before, one.fitted.after)
     )
+    return _less(before, after)
+
+
+def _less(before: float, after: float) -> float:
+    """By what share something is smaller: a policy minds how far off a joint is, not its square."""
     return max(0.0, 1.0 - after / before) if before > 0.0 else 0.0
 
 
@@ -89,7 +94,7 @@ def _apart(one: Told) -> Iterator[Doubt]:
             what=f"Unmodelled: hand and eye disagree about {column} by {1e3 * off:.1f} mm after "
             f"all, where {1e3 * usual:.1f} mm would be usual.",
             gaps=_gaps(one),
-            explained=max(0.0, 1.0 - (after / before) ** 2) if before > 0.0 else 0.0,
+            explained=_less(before, after),
         )
 
 
