@@ -6,13 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.loop.found import estimate
 from trueup.episodes import Outcome
 from trueup.errors import TrueupError
 from trueup.hardware import open_robot
 from trueup.identify.probing import identify_contact
+from trueup.identify.probing.contact import _Setting
 from trueup.identify.probing.open_minded import open_minded
 from trueup.identify.probing.probes import followed, noise_of, probed, rested, signals_of
 from trueup.record import Drag, Squeeze, Tilt, record
+from trueup.space import JointNormal
 from trueup.worlds import get
 
 WORLD = get("so101/lift")
@@ -148,3 +151,14 @@ def test_a_probe_that_shows_nothing_is_left_out_with_a_reason(episodes, change, 
 def test_a_world_without_things_is_refused(episodes):
     with pytest.raises(TrueupError, match="no contact that a probe could show"):
         identify_contact(get("so101/arm"), episodes)
+
+
+def test_of_an_arm_counts_what_the_world_has():
+    """A fit of the bare arm may add a surface under it, which a world with a table has not."""
+    kp, surface = "actuation/elbow_flex/kp", "environment/surface/height"
+    assert surface not in WORLD.catalogue
+    known = estimate({kp: (11.0, 0.2)})
+    belief = JointNormal((surface, kp), np.array([0.07, np.log(11.0)]), np.diag([1e-6, 4e-4]))
+    setting = _Setting(world=WORLD, free=SPACE, arm=replace(known, belief=belief), options={})
+    assert setting._arm(None) == {kp: 11.0}
+    assert dict(setting._arm(np.random.default_rng(0)))[kp] == pytest.approx(11.0, rel=0.1)

@@ -68,7 +68,7 @@ def identify_contact(
             and the gain of the current readings where there are some, each anywhere between its
             bounds.
         arm: What was identified of the arm; as nominal by default. An estimate counts with its
-            uncertainty, values count as exact.
+            uncertainty and as far as this world has its parameters, values count as exact.
         signals: What to compare; by default joints, currents and the poses of things.
         window_s: Begin anew at the measured state after each so many seconds. Open loop by default:
             a window that begins inside a grasp begins wrong by what the tracker is off.
@@ -208,9 +208,10 @@ class _Setting:
     def _arm(self, generator: np.random.Generator | None) -> Mapping[str, float]:
         if not isinstance(self.arm, Estimate):
             return self.arm
-        if generator is None:
-            return self.arm.point
-        space = self.world.catalogue.select(*self.arm.point).narrowed(self.arm)
+        names = [name for name in self.arm.belief.names if name in self.world.catalogue]
+        if generator is None or not names:
+            return {name: self.arm.point[name] for name in names}
+        space = self.world.catalogue.select(*names).narrowed(self.arm.belief.marginal(names))
         return next(iter(space.sample(generator, 1)))
 
 
