@@ -194,7 +194,7 @@ def built(
         success=played.success,
         nominal=nominal,
         nominal_trials=size.nominal,
-        **_labelled(kept, sets, nominal - played.success, size.trials),
+        **_labelled(kept, sets, played.success, nominal, size.trials),
     )
 
 
@@ -231,9 +231,13 @@ def _sets(kept: Bends, size: Size, generator: np.random.Generator) -> list[tuple
 
 
 def _labelled(
-    kept: Bends, sets: list[tuple[int, ...]], lost: np.ndarray, trials: int
+    kept: Bends,
+    sets: list[tuple[int, ...]],
+    success: np.ndarray,
+    nominal: float,
+    trials: int,
 ) -> dict[str, np.ndarray]:
-    """What each gap costs in each world, of which (N,) is lost.
+    """What each gap costs in each world, by its success (N,).
 
     With v the success: of one gap all of the loss; of two, φ_a = ½ (v₀ − v_a + v_b − v_ab). Of
     three, the loss beyond what each costs alone is shared out evenly: pairs of these three were not
@@ -242,7 +246,8 @@ def _labelled(
     n = len(sets)
     gaps, alone = np.zeros((n, len(GAPS)), bool), np.zeros((n, len(GAPS)))
     shares, noise = np.zeros((n, len(GAPS))), np.zeros((n, len(GAPS)))
-    error = np.sqrt(np.clip(lost * (1 - lost), 0.02, None) / trials)
+    lost = nominal - success
+    error = np.sqrt(np.clip(success * (1 - success), 0.02, None) / trials)
     for row, members in enumerate(sets):
         columns, m = kept.gap[list(members)], len(members)
         each = lost[list(members)]
