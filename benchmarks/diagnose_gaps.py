@@ -136,7 +136,7 @@ def played(world, policy: Policy, nominal: float, job: tuple[str, int], out: Pat
     file = out / "diagnose" / "realities" / f"{kind}-{number:03d}.json"
     if file.exists():
         return json.loads(file.read_text(encoding="utf-8")) or None
-    generator = np.random.default_rng([660_000, *kind.encode(), number])
+    generator = np.random.default_rng([661_000, *kind.encode(), number])
     drawn = _drawn(world, policy, nominal, kind, generator)
     row = {} if drawn is None else _row(world, policy, kind, drawn, generator)
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from trueup.diagnose.grading import SCREENED, costly, graded
 from trueup.diagnose.planted import GAPS, Bends, bends
 from trueup.diagnose.playing import Player
 from trueup.errors import TrueupError
@@ -23,8 +24,10 @@ Told = Callable[[str], None]
 
 FORMAT = "trueup/bank 2"
 """Of the file: a bank of another one is made again."""
+WAY = 2
+"""In which worlds are chosen: a bank that was made in another one is made again."""
 _OFF = 1e-9  # of a parameter's range
-_SCREENED = 3  # trials of each bend that is only looked at
+_COSTLY = 0.7  # of the bends that hold together: such as cost something
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,8 +164,9 @@ def built(
     """Simulate a bank.
 
     Bends of single gaps are looked at first, and the costly ones preferred: a world that costs
-    nothing teaches little. Pairs and triples are made of those, so that what each gap costs alone
-    is known for every world, and Shapley values follow.
+    nothing teaches little. Most of these are weakened to about where they cost half, for one that
+    costs everything teaches little more. Pairs and triples are made of them, so that what each gap
+    costs alone is known for every world, and Shapley values follow.
 
     Args:
         world: Where.
@@ -179,8 +183,8 @@ def built(
     tell("the nominal world")
     nominal_u = space.encode(space.nominal())
     nominal = float(player.success(np.repeat(nominal_u, size.nominal, axis=0), 1).mean())
-    kept = _kept(player, space, size, nominal, generator, tell)
-    sets = _sets(kept, size, generator)
+    kept, dear = _kept(player, space, size, nominal, generator, tell)
+    sets = _sets(kept, dear, size, generator)
     tell(f"{len(sets)} bent worlds, {size.trials} trials each")
     points = np.array([kept.joined(rows) for rows in sets])
     played = player.played(points, size.trials)
@@ -205,29 +209,48 @@ def _kept(
     nominal: float,
     generator: np.random.Generator,
     tell: Told,
-) -> Bends:
-    """Bends of each gap: half of them the most costly that were seen, half as they come."""
+) -> tuple[Bends, np.ndarray]:
+    """Bends of each gap, and (n,) which of them are costly.
+
+    Half of them are the most costly that were seen, half as they come.
+    """
     drawn = bends(space, size.screened, generator)
-    tell(f"{len(drawn)} bends, {_SCREENED} trials each")
-    lost = nominal - player.success(drawn.u, _SCREENED)
+    tell(f"{len(drawn)} bends, {SCREENED} trials each")
+    lost = nominal - player.success(drawn.u, SCREENED)
     chosen: list[int] = []
     for gap in np.unique(drawn.gap):
         rows = np.flatnonzero(drawn.gap == gap)
         order = rows[np.argsort(-lost[rows] + 1e-3 * generator.random(len(rows)))]
-        costly, rest = order[: size.kept // 2], order[size.kept // 2 :]
-        chosen += [*costly, *generator.choice(rest, size.kept - len(costly), replace=False)]
-    return drawn.some(np.array(chosen))
+        first, rest = order[: size.kept // 2], order[size.kept // 2 :]
+        chosen += [*first, *generator.choice(rest, size.kept - len(first), replace=False)]
+    dear = costly(lost[chosen], nominal)
+    tell(f"{dear.sum()} of {len(chosen)} bends are costly: how strong they need to be")
+    return graded(player, drawn.some(np.array(chosen)), lost[chosen], nominal, generator), dear
 
 
-def _sets(kept: Bends, size: Size, generator: np.random.Generator) -> list[tuple[int, ...]]:
-    """Which bends hold together: each alone, then pairs and triples of different gaps."""
+def _sets(
+    kept: Bends, dear: np.ndarray, size: Size, generator: np.random.Generator
+) -> list[tuple[int, ...]]:
+    """Which bends hold together: each alone, then pairs and triples of different gaps.
+
+    Half of these are of gaps that cost something, where there are enough.
+    """
     sets: list[tuple[int, ...]] = [(i,) for i in range(len(kept))]
-    present = np.unique(kept.gap)
+    present, felt = np.unique(kept.gap), np.unique(kept.gap[dear])
     for many, count in ((2, size.pairs), (3, size.triples)):
-        for _ in range(count if len(present) >= many else 0):
-            gaps = generator.choice(present, many, replace=False)
-            sets.append(tuple(int(generator.choice(np.flatnonzero(kept.gap == g))) for g in gaps))
+        for k in range(count if len(present) >= many else 0):
+            among = felt if k % 2 and len(felt) >= many else present
+            gaps = generator.choice(among, many, replace=False)
+            sets.append(tuple(_some(kept, dear, gap, generator) for gap in gaps))
     return sets
+
+
+def _some(kept: Bends, dear: np.ndarray, gap: int, generator: np.random.Generator) -> int:
+    """A bend of a gap, more often a costly one."""
+    own = np.flatnonzero(kept.gap == gap)
+    costing = own[dear[own]]
+    taken = costing if len(costing) and generator.random() < _COSTLY else own
+    return int(generator.choice(taken))
 
 
 def _labelled(

@@ -57,6 +57,7 @@ class Case:
         evidence: The words for it: `trials`, `recordings`, `probes`.
         departures: Parameters that recordings say differ.
         doubts: What the identification could not explain; none where nothing is.
+        usual: Parameters that recordings showed to be as they usually are.
     """
 
     world: World
@@ -68,6 +69,7 @@ class Case:
     evidence: tuple[str, ...] = ("trials",)
     departures: tuple[Departure, ...] = ()
     doubts: tuple[Doubt, ...] = ()
+    usual: tuple[str, ...] = ()
 
 
 def diagnose(
@@ -205,7 +207,7 @@ def _split(
         return None
     tell("reading the trials")
     known = [gap for gap in (found.gaps if found else ()) if gap in GAPS]
-    names = belief_of(case.world, case.beliefs).names if found else ()
+    names = (*belief_of(case.world, case.beliefs).names, *case.usual) if found else ()
     reader = Reader(case.bank, len(case.trials.episodes), names, seed=seed)
     signed = signature(seen.some(np.arange(min(len(seen.success), max(case.bank.signatures)))))
     missing = [name for name in case.bank.features if name not in signed.names]

@@ -48,6 +48,12 @@ class Bends:
         """A part of them."""
         return Bends(space=self.space, u=self.u[rows], gap=self.gap[rows])
 
+    def weakened(self, strength: np.ndarray) -> Bends:
+        """Each (n,) so much of the way from nominal."""
+        nominal = self.space.encode(self.space.nominal())[0]
+        u = nominal + strength[:, None] * (self.u - nominal)
+        return Bends(space=self.space, u=u, gap=self.gap)
+
     def joined(self, rows: Sequence[int]) -> np.ndarray:
         """(d,) the point where several hold at once; they are of different gaps."""
         nominal = self.space.encode(self.space.nominal())[0]

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from trueup.episodes import Dataset, Episode
 from trueup.errors import TrueupError
 from trueup.identify import Estimate, noise_model, readable
+from trueup.identify.forces import force_readings
+from trueup.identify.probing.probes import moves_freely
+from trueup.loop.estimates import ARM
 from trueup.loop.job import Job
 from trueup.loop.stages.recording import DATA
 from trueup.space import Fixed, Joint, Prior, Space, Uniform
@@ -30,12 +35,19 @@ class Heard:
 
 
 def heard(job: Job) -> Mapping[str, Prior]:
-    """Noise of sensors, clocks and of what is tracked, by parameter of the job's world."""
+    """Noise of sensors, clocks and of what is tracked, by parameter of the job's world.
+
+    What force sensors read for a force is among it, where the arm is known.
+    """
     episodes, _ = readable(Dataset.open(job.path(DATA)))
     try:
-        return noise_model(episodes, signals=_signals(episodes)).within(job.world.catalogue)
+        noise = noise_model(episodes, signals=_signals(episodes)).within(job.world.catalogue)
     except TrueupError:  # recordings without a rest: nothing is heard
-        return {}
+        noise = {}
+    if not job.path(ARM).exists():
+        return noise
+    arm, free = Estimate.load(job.path(ARM)), [e for e in episodes if moves_freely(e)]
+    return {**noise, **force_readings(job.bare, free, arm, threads=job.threads)}
 
 
 def completed(
@@ -58,6 +70,27 @@ def completed(
         if name not in names and name.split("/")[0] in gaps and _differs(prior, space, name)
     }
     return (*((Heard(priors=priors),) if priors else ()), *known)
+
+
+def as_usual(noise: Mapping[str, Prior], space: Space) -> tuple[str, ...]:
+    """What was heard and is as a usual sensor has it: it costs nobody anything.
+
+    What is only known to be less than much is not among it.
+    """
+    return tuple(
+        name
+        for name, prior in noise.items()
+        if isinstance(prior, (Uniform, Fixed))
+        and not _differs(prior, space, name)
+        and _inside(prior, space, name)
+    )
+
+
+def _inside(prior: Uniform | Fixed, space: Space, name: str) -> bool:
+    p = space[name]
+    low, high = prior.support(p.low, p.high)
+    least, most = p.quantile(np.array([0.0, 1.0]))
+    return bool(least <= low and high <= most)
 
 
 def _differs(prior: Prior, space: Space, name: str) -> bool:

@@ -56,6 +56,12 @@ def signals_of(world: World, episodes: Sequence[Episode]) -> tuple[str, ...]:
     return tuple(name for name in wanted if all(name in e.signals for e in episodes))
 
 
+def moves_freely(episode: Episode) -> bool:
+    """Whether nothing was touched or carried, and no guard stopped the arm."""
+    carried = episode.labels.get("kind") == CARRIED
+    return not kind_of(episode) and not carried and episode.outcome is not Outcome.ABORTED
+
+
 def kind_of(episode: Episode) -> str:
     """Which probe an episode is of; empty where it is none."""
     kind = str(episode.labels.get("kind", ""))

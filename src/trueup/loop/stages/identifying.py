@@ -8,14 +8,14 @@ from fnmatch import fnmatchcase
 
 from trueup.diagnose import GapReport
 from trueup.diagnose.hearing import doubts_of
-from trueup.episodes import Dataset, Episode, Outcome
+from trueup.episodes import Dataset, Episode
 from trueup.errors import TrueupError
 from trueup.files import whole
 from trueup.identify import HOLLOW, Estimate, chosen_from, identify, readable
 from trueup.identify.choose import WORTH
 from trueup.identify.probing import identify_contact, identify_hand_eye
 from trueup.identify.probing.contact import STRANGE
-from trueup.identify.probing.probes import CARRIED, kind_of
+from trueup.identify.probing.probes import kind_of, moves_freely
 from trueup.loop.estimates import ARM, CONTACT, HAND_EYE, estimates
 from trueup.loop.hearing import heard
 from trueup.loop.job import Job
@@ -30,7 +30,7 @@ _DOUBTED = 2.0  # times the usual prior: trials have shown that this robot is no
 def identified(job: Job) -> str:
     """Parameters from the recordings, and how sure."""
     episodes, unread = readable(Dataset.open(job.path(DATA)))
-    free = [episode for episode in episodes if _free(episode)]
+    free = [episode for episode in episodes if moves_freely(episode)]
     if not free:
         raise TrueupError(
             f"{job.path(DATA)} has no recording of free motion to identify the arm from.",
@@ -110,12 +110,6 @@ def _touched(job: Job, probes: list[Episode], arm: Estimate) -> str:
         return "; probes were left aside, for the arm is not as modelled"
     contact.save(job.path(CONTACT))
     return f"; from probes, {_told(contact)}"
-
-
-def _free(episode: Episode) -> bool:
-    """Whether the arm moved freely: nothing was touched or carried, and no guard stopped it."""
-    carried = episode.labels.get("kind") == CARRIED
-    return not kind_of(episode) and not carried and episode.outcome is not Outcome.ABORTED
 
 
 def _agreed(job: Job, recorded: list[Episode], arm: Estimate | None) -> str:

@@ -11,14 +11,14 @@ from dataclasses import asdict
 import numpy as np
 
 from trueup.diagnose import Bank, Case, GapReport, built, diagnose, judged
-from trueup.diagnose.bank import FORMAT
+from trueup.diagnose.bank import FORMAT, WAY
 from trueup.diagnose.hearing import departures_of, doubts_of, evidence_of, with_failures
 from trueup.episodes import Dataset
 from trueup.evaluate import piloted
 from trueup.files import whole
 from trueup.identify import Estimate
 from trueup.loop.estimates import estimates
-from trueup.loop.hearing import completed, heard
+from trueup.loop.hearing import as_usual, completed, heard
 from trueup.loop.job import Job
 from trueup.loop.lock import locked
 from trueup.policies import Policy
@@ -33,7 +33,7 @@ def bank(job: Job) -> str:
     policy = job.policy("train/policy")
     mark = mark_of(policy)
     made = versions("mujoco", "numpy")
-    known = [FORMAT, mark, asdict(job.settings.bank), job.settings.seed, made]
+    known = [FORMAT, WAY, mark, asdict(job.settings.bank), job.settings.seed, made]
     key = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:12]
     path = job.cache / f"bank-{key}" / "bank.npz"
     with locked(path.parent, wait=job.tell):  # another run may be making the same one
@@ -91,6 +91,7 @@ def _diagnosed(
         evidence=evidence_of(known),
         departures=departures_of(known, world),
         doubts=doubts_of(known),
+        usual=as_usual(noise or {}, world.catalogue),
     )
     report = diagnose(case, seed=job.settings.seed, threads=job.threads, on_progress=job.tell)
     return with_failures(report, world, trials)
