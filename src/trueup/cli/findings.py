@@ -16,6 +16,18 @@ from trueup.identify.usable import readable
 from trueup.worlds import World
 
 
+def estimate_of(world: World, path: Path) -> Estimate:
+    """What was identified, if it tells something of a world."""
+    found = Estimate.load(path)
+    if not any(name in world.catalogue for name in found.belief.names):
+        raise TrueupError(
+            f"{path} tells nothing of {world.name}: it is of {found.world}, and none of its "
+            "numbers is a parameter here.",
+            fix="Give an estimate of the same robot.",
+        )
+    return found
+
+
 def opened(folder: Path) -> tuple[list[Episode], tuple[str, ...]]:
     """The episodes of a dataset that can be read, and a sentence on each that cannot."""
     episodes, unread = readable(Dataset.open(folder))

@@ -10,10 +10,10 @@ from tyro.conf import arg
 
 from trueup.cli import show
 from trueup.cli.files import check_distinct, writable_file
+from trueup.cli.findings import estimate_of
 from trueup.cli.options import File, Machine, OneWorld
 from trueup.diagnose import GapReport
 from trueup.errors import TrueupError
-from trueup.identify import Estimate
 from trueup.loop import trued_up
 from trueup.worlds import World
 
@@ -51,7 +51,7 @@ class Narrow(OneWorld, Machine):
             writable_file(self.out)
         world = self.opened_world()
         report = None if self.gaps is None else _of(world, GapReport.load(self.gaps), self.gaps)
-        known = [_known(world, Estimate.load(path), path) for path in self.estimate]
+        known = [estimate_of(world, path) for path in self.estimate]
         found = trued_up(world, report, known)
         if self.out:
             found.space.save(self.out)
@@ -72,13 +72,3 @@ def _of(world: World, report: GapReport, path: Path) -> GapReport:
             fix=f"Narrow {report.world}, or diagnose trials of {world.name}.",
         )
     return report
-
-
-def _known(world: World, estimate: Estimate, path: Path) -> Estimate:
-    if not any(name in world.catalogue for name in estimate.belief.names):
-        raise TrueupError(
-            f"{path} tells nothing of {world.name}: it is of {estimate.world}, and none of its "
-            "numbers is a parameter here.",
-            fix="Give an estimate of the same robot.",
-        )
-    return estimate

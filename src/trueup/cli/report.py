@@ -13,6 +13,7 @@ from tyro.conf import arg
 from trueup.cli import show
 from trueup.cli.copies import check_threads
 from trueup.cli.files import check_distinct, trials_at, writable_folder
+from trueup.cli.findings import estimate_of
 from trueup.cli.options import Count, File, Machine, OneWorld
 from trueup.diagnose import GapReport
 from trueup.diagnose.failures import analysed
@@ -102,7 +103,7 @@ class ReportFindings(Machine):
         before = GapReport.load(self.gaps)
         world = OneWorld(world=self.world or before.world).opened_world()
         _check_world(f"--world {self.world}", world.name, before)
-        estimates = tuple(_estimate(path, world) for path in self.estimate)
+        estimates = tuple(estimate_of(world, path) for path in self.estimate)
         trials = [] if self.trials is None else _trials(self.trials)
         for trial in trials:
             _check_world(str(self.trials), str(trial.origin.get("world") or before.world), before)
@@ -162,17 +163,6 @@ def _check_world(what: str, world: str, before: GapReport) -> None:
             "together.",
             fix="Report each by itself.",
         )
-
-
-def _estimate(path: Path, world: World) -> Estimate:
-    found = Estimate.load(path)
-    if not any(name in world.catalogue for name in found.belief.names):
-        raise TrueupError(
-            f"{path} is of {found.world}, and none of its numbers is a parameter of {world.name}, "
-            "which the gap report is of.",
-            fix="Give an estimate of the same robot.",
-        )
-    return found
 
 
 def _trials(folder: Path) -> list[Episode]:

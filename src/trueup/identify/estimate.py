@@ -53,6 +53,11 @@ class Finding:
     left: float
 
     @property
+    def differs(self) -> bool:
+        """Whether it is surely not what the model had."""
+        return not self.low <= self.before <= self.high
+
+    @property
     def verdict(self) -> str:
         """`pinned`, `partly` or `not told`."""
         return "pinned" if self.left < PINNED else "partly" if self.left < VAGUE else "not told"

@@ -9,7 +9,6 @@ from enum import StrEnum
 
 from trueup.diagnose import GapReport
 from trueup.evaluate import Evaluation
-from trueup.identify import Estimate
 from trueup.loop.estimates import estimates
 from trueup.loop.job import Job
 from trueup.loop.truing import blamed
@@ -91,7 +90,8 @@ def _diagnose(job: Job) -> Stop | None:
     """
     report = GapReport.load(job.path("diagnose/gaps.json"))
     known = estimates(job)
-    if report.loss <= 0 or blamed(report) or any(_differs(each) for each in known):
+    differ = any(finding.differs for each in known for finding in each.findings)
+    if report.loss <= 0 or blamed(report) or differ:
         return None
     if report.unexplained.low < _MOSTLY * report.loss:
         return None
@@ -101,11 +101,6 @@ def _diagnose(job: Job) -> Stop | None:
         words=f"{report.unexplained.points:.0f} of {report.loss:.0f} lost points have no cause in "
         f"the simulator: training in it cannot win them back. {' '.join(suspects[:2])}".strip(),
     )
-
-
-def _differs(known: Estimate) -> bool:
-    """Whether some number is not what the simulator has."""
-    return any(not finding.low <= finding.before <= finding.high for finding in known.findings)
 
 
 def _after(job: Job) -> Stop | None:

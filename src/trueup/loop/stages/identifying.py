@@ -127,7 +127,7 @@ def _agreed(job: Job, recorded: list[Episode], arm: Estimate | None) -> str:
 def _told(estimate: Estimate) -> str:
     """The surest departures, in a few words."""
     pinned = [f for f in estimate.findings if f.verdict == "pinned"]
-    moved = [f for f in estimate.findings if not f.low <= f.before <= f.high]
+    moved = [f for f in estimate.findings if f.differs]
     return (
         f"{len(moved)} of {len(estimate.findings)} numbers differ from the simulator, "
         f"{len(pinned)} are pinned down"
