@@ -182,6 +182,15 @@ def test_a_delay_that_may_be_all_of_one_kind_or_all_of_the_other_is_said_to_be_e
     assert (np.abs(found.mean - truth) < reach + 1e-9).all()
 
 
+def test_delays_that_are_both_at_their_bounds_can_be_shared_out_one_way_only():
+    space = WORLD.catalogue.select("latency/action_delay", "latency/encoder_delay")
+    late = Problem(WORLD, [recorded({}, seconds=2.0)], space, threads=1)
+    both = np.ones(2)
+    target = Target(late, both)
+    (i,) = shared(target, both)
+    assert np.array_equal(target.splits(both, i), both[None])
+
+
 _EITHER = (
     {"latency/action_delay": 0.01, "latency/encoder_delay": 0.0},
     {"latency/action_delay": 0.0, "latency/encoder_delay": 0.01},

@@ -18,6 +18,7 @@ from trueup.identify.problem import Problem
 from trueup.identify.starts import starts_of
 from trueup.identify.steady import steady
 from trueup.identify.suspects import Suspect
+from trueup.identify.tremor import Tremor, tremor_of
 from trueup.replay import Replayer, Track
 from trueup.space import Point, Points, Space
 from trueup.worlds import World
@@ -38,6 +39,7 @@ class Check:
         patterns: Regularities in it.
         suspects: Effects that are not in the fit and would explain some of it.
         lateness: What of it all joints have in common, if they were early or late together.
+        tremor: What of it is one tone in all joints.
     """
 
     excess: Mapping[str, float]
@@ -45,6 +47,7 @@ class Check:
     patterns: tuple[Pattern, ...] = ()
     suspects: tuple[Suspect, ...] = ()
     lateness: Lateness | None = None
+    tremor: Tremor | None = None
 
     @property
     def outside(self) -> tuple[str, ...]:
@@ -60,8 +63,12 @@ class Check:
 
     @property
     def random(self) -> bool:
-        """Whether what is missing is chance that the catalogue has: commands late or lost."""
-        return self.lateness is not None and self.lateness.told
+        """Whether what is missing is chance that the catalogue has, and no replay repeats.
+
+        Commands that are late or lost, or a hand that trembles.
+        """
+        late = self.lateness is not None and self.lateness.told
+        return late or (self.tremor is not None and self.tremor.mostly)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -80,7 +87,7 @@ class Check:
         ]
         lines += [str(pattern) for pattern in self.patterns if pattern.column in self.outside]
         named = [suspect for suspect in self.suspects if suspect.gain > _NAMED][:4]
-        lines += [str(self.lateness)] if self.random else []
+        lines += [str(one) for one in (self.lateness, self.tremor) if one is not None and one.told]
         lines += [f"Not in the fit: {suspect}" for suspect in named]
         if not named and not self.random:
             lines.append("No effect of the catalogue explains it.")
@@ -104,6 +111,7 @@ class Check:
             "patterns": [vars(pattern) for pattern in self.patterns],
             "suspects": [suspect.to_json() for suspect in self.suspects],
             "lateness": None if self.lateness is None else asdict(self.lateness),
+            "tremor": None if self.tremor is None else asdict(self.tremor),
             "sentences": list(self.sentences),
         }
 
@@ -116,6 +124,7 @@ class Check:
             patterns=tuple(Pattern(**row) for row in data["patterns"]),
             suspects=tuple(Suspect.from_json(row) for row in data["suspects"]),
             lateness=Lateness(**data["lateness"]) if data.get("lateness") else None,
+            tremor=Tremor(**data["tremor"]) if data.get("tremor") else None,
         )
 
 
@@ -166,6 +175,7 @@ def checked(
         patterns=tuple(pattern for column in used for pattern in column.patterns()),
         suspects=tuple(suspects),
         lateness=lateness_of(best),
+        tremor=tremor_of(best, episodes),
     )
 
 

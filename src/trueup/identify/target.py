@@ -101,7 +101,8 @@ class Target:
         found = np.tile(u, (len(shares), 1))
         found[:, i] = shares / widths[i]
         found[:, longest] = (total - shares) / widths[longest]
-        return found[(found >= 0.0).all(axis=1) & (found <= 1.0).all(axis=1)]
+        inside = (found >= 0.0).all(axis=1) & (found <= 1.0).all(axis=1)
+        return found[inside] if inside.any() else u[None]  # at its bound, there is no other share
 
     def longest(self, u: np.ndarray) -> int:
         """Which parameter is the longest delay."""

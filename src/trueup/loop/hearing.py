@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueup.effects.human import Reaction
+from trueup.effects.latency import ActionDelay
 from trueup.episodes import Dataset, Episode
 from trueup.errors import TrueupError
 from trueup.identify import Estimate, noise_model, readable
 from trueup.identify.forces import force_readings
 from trueup.identify.probing.probes import moves_freely
+from trueup.identify.tremor import tremor_readings
 from trueup.loop.estimates import ARM
 from trueup.loop.job import Job
 from trueup.loop.stages.recording import DATA
@@ -37,7 +40,8 @@ class Heard:
 def heard(job: Job) -> Mapping[str, Prior]:
     """Noise of sensors, clocks and of what is tracked, by parameter of the job's world.
 
-    What force sensors read for a force is among it, where the arm is known.
+    Where the arm is known, what force sensors read for a force is among it, and how much a hand
+    trembles.
     """
     episodes, _ = readable(Dataset.open(job.path(DATA)))
     try:
@@ -47,7 +51,18 @@ def heard(job: Job) -> Mapping[str, Prior]:
     if not job.path(ARM).exists():
         return noise
     arm, free = Estimate.load(job.path(ARM)), [e for e in episodes if moves_freely(e)]
-    return {**noise, **force_readings(job.bare, free, arm, threads=job.threads)}
+    forces = force_readings(job.bare, free, arm, threads=job.threads)
+    return {**noise, **forces, **_by_hand(job, free, arm)}
+
+
+def _by_hand(job: Job, free: Sequence[Episode], arm: Estimate) -> dict[str, Prior]:
+    """What a person at the controls adds: a tremor, and no more delay than all of it."""
+    tremor = arm.check.tremor if arm.check else None
+    found = tremor_readings(job.bare, free, arm.point, tremor, threads=job.threads)
+    late = [f.high for f in arm.findings if f.name == ActionDelay.delay]
+    if late and Reaction.name in job.bare.catalogue and Reaction.name not in arm.point:
+        found[Reaction.name] = Uniform(0.0, late[0])
+    return found
 
 
 def completed(
@@ -55,7 +70,7 @@ def completed(
 ) -> tuple[Estimate | Heard, ...]:
     """What was identified, and the noise beside it that is surely not nominal.
 
-    A gap of which only noise is known is not known.
+    A gap of which only noise is known is not known; a hand that trembles is.
 
     Args:
         known: What was identified.
@@ -63,7 +78,7 @@ def completed(
         space: The catalogue.
     """
     names = {name for estimate in known for name in estimate.belief.names}
-    gaps = {name.split("/")[0] for name in names}
+    gaps = {*(name.split("/")[0] for name in names), "human"}
     priors = {
         name: prior
         for name, prior in noise.items()

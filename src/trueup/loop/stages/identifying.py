@@ -8,6 +8,8 @@ from fnmatch import fnmatchcase
 
 from trueup.diagnose import GapReport
 from trueup.diagnose.hearing import doubts_of
+from trueup.effects.human import Reaction
+from trueup.effects.latency import ActionDelay
 from trueup.episodes import Dataset, Episode
 from trueup.errors import TrueupError
 from trueup.files import whole
@@ -24,6 +26,7 @@ from trueup.loop.truing import scaled, trued_up
 from trueup.space import Space
 from trueup.worlds import World
 
+_LATEST = 0.97  # of the longest delay
 _DOUBTED = 2.0  # times the usual prior: trials have shown that this robot is not a usual one
 
 
@@ -78,6 +81,10 @@ def _arm(job: Job, free: list[Episode]) -> Estimate:
     space = _space(job.bare, job.settings.fitted)
     told = {"threads": job.threads, "on_progress": job.tell}
     usual = identify(job.bare, free, space, check=job.settings.check, **told)
+    if _too_late(usual, job.bare):
+        job.tell("commands are later than any bus: asking whether a person answers late")
+        space = _space(job.bare, (*job.settings.fitted, Reaction.name))
+        usual = identify(job.bare, free, space, check=job.settings.check, **told)
     if not doubts_of((usual,)) or not _suspected(usual):
         return usual
     job.tell("the usual numbers do not explain this arm: trying other effects")
@@ -85,6 +92,13 @@ def _arm(job: Job, free: list[Episode]) -> Estimate:
     if not any(choice.taken for choice in more.choices):
         return replace(usual, choices=more.choices)
     return identify(job.bare, free, space, chosen=more, check=job.settings.check, **told)
+
+
+def _too_late(estimate: Estimate, world: World) -> bool:
+    """Whether commands are as late as a bus may be in the world, and a person may be later."""
+    if ActionDelay.delay not in estimate.point or Reaction.name not in world.catalogue:
+        return False
+    return estimate.point[ActionDelay.delay] > _LATEST * world.catalogue[ActionDelay.delay].high
 
 
 def _suspected(estimate: Estimate) -> bool:
