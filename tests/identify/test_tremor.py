@@ -26,7 +26,7 @@ def test_a_tremor_is_heard_and_measured():
     tremor = heard(episode)
     assert tremor.told and tremor.mostly
     assert tremor.frequency_hz == pytest.approx(7.3, abs=0.1)
-    found = tremor_readings(WORLD, [episode], NOMINAL, tremor)
+    found = tremor_readings(WORLD, [episode], NOMINAL)
     for name, true in SHAKEN.items():
         prior = found[name]
         assert isinstance(prior, Uniform)
@@ -44,7 +44,7 @@ def test_soft_servos_that_answer_to_a_multisine_do_not_tremble():
     episode = recorded({"actuation/elbow_flex/kp": 7.0, "actuation/shoulder_lift/kp": 8.0})
     tremor = heard(episode)
     assert not tremor.told
-    found = tremor_readings(WORLD, [episode], NOMINAL, tremor)
+    found = tremor_readings(WORLD, [episode], NOMINAL)
     assert [*found] == ["human/tremor_amplitude"]
     prior = found["human/tremor_amplitude"]
     assert isinstance(prior, Uniform) and prior.support(0.0, 1.0)[1] < 0.03

@@ -27,7 +27,7 @@ _DOUBTED = (0.12, 0.06)  # where joints do what the model does not
 
 
 def force_readings(
-    world: World, episodes: Sequence[Episode], arm: Estimate, *, threads: int = 0
+    world: World, episodes: Sequence[Episode], arm: Estimate | None, *, threads: int = 0
 ) -> dict[str, Prior]:
     """Gain and offset of the world's force sensors; nothing where they are not told.
 
@@ -37,23 +37,26 @@ def force_readings(
     Args:
         world: The arm without its task.
         episodes: Free motions.
-        arm: What they were identified as; its own gain and offset are not heeded.
+        arm: What they were identified as; its own gain and offset are not heeded. The simulator's
+            own arm where there is none.
         threads: CPU threads; 0 takes all.
     """
     having = [episode for episode in episodes if FORCES in episode.signals]
     if not having or _GAIN not in world.catalogue:
         return {}
-    known = {n: v for n, v in arm.point.items() if n in world.catalogue and n not in _OWN}
+    at = arm.point if arm else {}
+    known = {n: v for n, v in at.items() if n in world.catalogue and n not in _OWN}
     tracks = replayed(world, having, known, signals=[FORCES], threads=threads).tracks
     every = _joints([track[FORCES] for track in tracks])
-    vague = {f.name.split("/")[1] for f in arm.findings if _vague(f)}
+    vague = {f.name.split("/")[1] for f in (arm.findings if arm else ()) if _vague(f)}
     joints = [pair for name, pair in every.items() if name.removesuffix("_force") not in vague]
     if len(joints) < _JOINTS:
         return {}
     whole = _line(joints)
     without = np.array([_line([*joints[:j], *joints[j + 1 :]]) for j in range(len(joints))])
     spread = np.sqrt((len(joints) - 1) * ((without - without.mean(axis=0)) ** 2).mean(axis=0))
-    least = _LEAST if arm.check is None or arm.check.inside else _DOUBTED
+    doubted = arm is not None and arm.check is not None and not arm.check.inside
+    least = _DOUBTED if doubted else _LEAST
     found: dict[str, Prior] = {}
     for name, value, off in zip(_OWN, whole, _SURE * np.maximum(spread, least), strict=True):
         low, high = world.catalogue[name].low, world.catalogue[name].high

@@ -94,7 +94,6 @@ def tremor_readings(
     world: World,
     episodes: Sequence[Episode],
     at: Mapping[str, float],
-    tremor: Tremor | None,
     *,
     threads: int = 0,
 ) -> dict[str, Prior]:
@@ -107,14 +106,16 @@ def tremor_readings(
         world: The arm without its task.
         episodes: Free motions.
         at: What the arm was identified as.
-        tremor: What a check heard.
         threads: CPU threads; 0 takes all.
     """
-    if tremor is None or Effect.amplitude not in world.catalogue:
+    if Effect.amplitude not in world.catalogue:
         return {}
-    hz, size = tremor.frequency_hz, world.catalogue[Effect.amplitude]
     known = {n: v for n, v in at.items() if n in world.catalogue}
     steady = _replayed(world, episodes, known, threads)
+    tremor = tremor_of(steady, episodes)
+    if tremor is None:
+        return {}
+    hz, size = tremor.frequency_hz, world.catalogue[Effect.amplitude]
     off = _amplitudes([track.residual[0] for track in steady], steady, hz)
     found = _FIRST_RAD
     for _ in range(_ROUNDS):

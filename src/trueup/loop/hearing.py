@@ -40,27 +40,27 @@ class Heard:
 def heard(job: Job) -> Mapping[str, Prior]:
     """Noise of sensors, clocks and of what is tracked, by parameter of the job's world.
 
-    Where the arm is known, what force sensors read for a force is among it, and how much a hand
-    trembles.
+    What force sensors read for a force is among it, and how much a hand trembles, both by the arm
+    as it was identified; by the simulator's where that explains it as well.
     """
     episodes, _ = readable(Dataset.open(job.path(DATA)))
     try:
         noise = noise_model(episodes, signals=_signals(episodes)).within(job.world.catalogue)
     except TrueupError:  # recordings without a rest: nothing is heard
         noise = {}
-    if not job.path(ARM).exists():
+    free = [episode for episode in episodes if moves_freely(episode)]
+    if not free:
         return noise
-    arm, free = Estimate.load(job.path(ARM)), [e for e in episodes if moves_freely(e)]
+    arm = Estimate.load(job.path(ARM)) if job.path(ARM).exists() else None
     forces = force_readings(job.bare, free, arm, threads=job.threads)
     return {**noise, **forces, **_by_hand(job, free, arm)}
 
 
-def _by_hand(job: Job, free: Sequence[Episode], arm: Estimate) -> dict[str, Prior]:
+def _by_hand(job: Job, free: Sequence[Episode], arm: Estimate | None) -> dict[str, Prior]:
     """What a person at the controls adds: a tremor, and no more delay than all of it."""
-    tremor = arm.check.tremor if arm.check else None
-    found = tremor_readings(job.bare, free, arm.point, tremor, threads=job.threads)
-    late = [f.high for f in arm.findings if f.name == ActionDelay.delay]
-    if late and Reaction.name in job.bare.catalogue and Reaction.name not in arm.point:
+    found = tremor_readings(job.bare, free, arm.point if arm else {}, threads=job.threads)
+    late = [f.high for f in (arm.findings if arm else ()) if f.name == ActionDelay.delay]
+    if late and Reaction.name in job.bare.catalogue and arm and Reaction.name not in arm.point:
         found[Reaction.name] = Uniform(0.0, late[0])
     return found
 

@@ -19,6 +19,7 @@ _REST_S = 0.2  # at the beginning nobody has touched it yet
 _LYING_RAD = 0.3  # a face that leans further is not the one it lies on
 _LEAST_S = 0.3  # in the hand; shorter holds tell little, and may be throws
 _ROWS_PER_S = 10.0  # of a hold: neighbours say the same
+_LOST = 5  # readings in a row that may be stale; more of them are an arm at rest
 _MOVED_RAD = 0.005  # an arm that went so far is elsewhere
 _UNTOLD = (np.zeros(0), 0.0)
 
@@ -110,14 +111,15 @@ def _grasps(seen: Seen, episode: Episode) -> Iterator[Grasp]:
         return
     rest = np.median(place.values[early], axis=0)
     upright, unsteady = _upright(turn.values[early]) if turn is not None else _UNTOLD
+    fresh = _fresh(joints)
     high = known & (place.values[:, 2] > rest[2] + _RAISED_M)
     for held in _runs(high):
         rows = _thinned(place.time_s, held)
         if place.time_s[rows[-1]] - place.time_s[rows[0]] < _LEAST_S:
             continue
         yield Grasp(
-            clock_s=joints.time_s,
-            joints=joints.values.astype(float),
+            clock_s=joints.time_s[fresh],
+            joints=joints.values[fresh].astype(float),
             time_s=place.time_s[rows],
             place=place.values[rows].astype(float),
             turn=np.zeros((len(rows), 0)) if turn is None else turn.values[rows].astype(float),
@@ -127,6 +129,18 @@ def _grasps(seen: Seen, episode: Episode) -> Iterator[Grasp]:
             unsteady=unsteady,
             stale_s=_stale_s(joints, place, held),
         )
+
+
+def _fresh(joints: Channel) -> np.ndarray:
+    """(m,) which readings are not the one before again; an arm that rests reads the same for long.
+
+    A hand that moves on while its encoders say what they said is elsewhere than they say.
+    """
+    again = np.append(False, (np.diff(joints.values, axis=0) == 0.0).all(axis=1))
+    found = ~again
+    for run in _runs(again):
+        found[run] = len(run) > _LOST
+    return found
 
 
 def _stale_s(joints: Channel, place: Channel, rows: np.ndarray) -> float:

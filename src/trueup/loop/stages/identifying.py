@@ -83,7 +83,8 @@ def _arm(job: Job, free: list[Episode]) -> Estimate:
     usual = identify(job.bare, free, space, check=job.settings.check, **told)
     if _too_late(usual, job.bare):
         job.tell("commands are later than any bus: asking whether a person answers late")
-        space = _space(job.bare, (*job.settings.fitted, Reaction.name))
+        fitted = (p for p in job.settings.fitted if p != ActionDelay.delay)  # no data part the two
+        space = _space(job.bare, (*fitted, Reaction.name))
         usual = identify(job.bare, free, space, check=job.settings.check, **told)
     if not doubts_of((usual,)) or not _suspected(usual):
         return usual
