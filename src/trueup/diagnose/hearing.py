@@ -50,13 +50,17 @@ def evidence_of(told: Sequence[Told]) -> tuple[str, ...]:
     return ("trials", *(["recordings"] if free else []), *(["probes"] if probed else []))
 
 
-def doubts_of(told: Sequence[Told]) -> tuple[Doubt, ...]:
+def doubts_of(told: Sequence[Told], *, shaken: bool = False) -> tuple[Doubt, ...]:
     """What the identification could not explain, as far as a policy could notice it.
 
     Commands that were lost or late by chance are none, nor are frames that were missed: the
     catalogue has them, no replay repeats them.
+
+    Args:
+        told: What was identified.
+        shaken: Whether commands were heard to be noisy, which no replay repeats either.
     """
-    kinds = (_unmodelled, _apart, _out_of_step)
+    kinds = (_apart, _out_of_step) if shaken else (_unmodelled, _apart, _out_of_step)
     return tuple(doubt for one in told for kind in kinds for doubt in kind(one))
 
 

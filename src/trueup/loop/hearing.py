@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trueup.effects.human import Reaction
+from trueup.effects.actuation import CommandNoise
+from trueup.effects.human import Reaction, Tremor
 from trueup.effects.latency import ActionDelay
 from trueup.episodes import Dataset, Episode
 from trueup.errors import TrueupError
 from trueup.identify import Estimate, noise_model, readable
 from trueup.identify.forces import force_readings
 from trueup.identify.probing.probes import moves_freely
+from trueup.identify.shaking import shaking_readings
 from trueup.identify.tremor import tremor_readings
 from trueup.loop.estimates import ARM
 from trueup.loop.job import Job
@@ -40,8 +42,8 @@ class Heard:
 def heard(job: Job) -> Mapping[str, Prior]:
     """Noise of sensors, clocks and of what is tracked, by parameter of the job's world.
 
-    What force sensors read for a force is among it, and how much a hand trembles, both by the arm
-    as it was identified; by the simulator's where that explains it as well.
+    What force sensors read for a force is among it, and what shakes commands, by the arm as it was
+    identified; by the simulator's where that explains it as well.
     """
     episodes, _ = readable(Dataset.open(job.path(DATA)))
     try:
@@ -53,12 +55,18 @@ def heard(job: Job) -> Mapping[str, Prior]:
         return noise
     arm = Estimate.load(job.path(ARM)) if job.path(ARM).exists() else None
     forces = force_readings(job.bare, free, arm, threads=job.threads)
-    return {**noise, **forces, **_by_hand(job, free, arm)}
+    return {**noise, **forces, **_shaken(job, free, arm)}
 
 
-def _by_hand(job: Job, free: Sequence[Episode], arm: Estimate | None) -> dict[str, Prior]:
-    """What a person at the controls adds: a tremor, and no more delay than all of it."""
-    found = tremor_readings(job.bare, free, arm.point if arm else {}, threads=job.threads)
+def _shaken(job: Job, free: Sequence[Episode], arm: Estimate | None) -> dict[str, Prior]:
+    """What a person at the controls adds: a tremor, and no more delay than all of it.
+
+    Without a tremor, noise that commands have otherwise.
+    """
+    at = arm.point if arm else {}
+    found = tremor_readings(job.bare, free, at, threads=job.threads)
+    if Tremor.frequency not in found:
+        found |= shaking_readings(job.bare, free, at, threads=job.threads)
     late = [f.high for f in (arm.findings if arm else ()) if f.name == ActionDelay.delay]
     if late and Reaction.name in job.bare.catalogue and arm and Reaction.name not in arm.point:
         found[Reaction.name] = Uniform(0.0, late[0])
@@ -70,7 +78,8 @@ def completed(
 ) -> tuple[Estimate | Heard, ...]:
     """What was identified, and the noise beside it that is surely not nominal.
 
-    A gap of which only noise is known is not known; a hand that trembles is.
+    A gap of which only noise is known is not known, but for what shakes commands: recordings would
+    show whatever else is off there.
 
     Args:
         known: What was identified.
@@ -78,7 +87,7 @@ def completed(
         space: The catalogue.
     """
     names = {name for estimate in known for name in estimate.belief.names}
-    gaps = {*(name.split("/")[0] for name in names), "human"}
+    gaps = {name.split("/")[0] for name in (*names, Tremor.amplitude, CommandNoise.name)}
     priors = {
         name: prior
         for name, prior in noise.items()

@@ -13,6 +13,7 @@ import numpy as np
 from trueup.diagnose import Bank, Case, GapReport, built, diagnose, judged
 from trueup.diagnose.bank import FORMAT, WAY
 from trueup.diagnose.hearing import departures_of, doubts_of, evidence_of, with_failures
+from trueup.effects.actuation import CommandNoise
 from trueup.episodes import Dataset
 from trueup.evaluate import piloted
 from trueup.files import whole
@@ -90,7 +91,7 @@ def _diagnosed(
         beliefs=completed(known, noise or {}, world.catalogue),
         evidence=evidence_of(known),
         departures=departures_of(known, world),
-        doubts=doubts_of(known),
+        doubts=doubts_of(known, shaken=CommandNoise.name in (noise or {})),
         usual=as_usual(noise or {}, world.catalogue),
     )
     report = diagnose(case, seed=job.settings.seed, threads=job.threads, on_progress=job.tell)
