@@ -7,7 +7,9 @@ import pytest
 
 from tests.identify.planted import WORLD, recorded
 from trueup.episodes import Episode
+from trueup.identify import identify
 from trueup.identify.check import checked
+from trueup.identify.trembling import trembling
 from trueup.identify.tremor import Tremor, tremor_readings
 from trueup.space import Point, Uniform
 
@@ -48,6 +50,26 @@ def test_soft_servos_that_answer_to_a_multisine_do_not_tremble():
     assert [*found] == ["human/tremor_amplitude"]
     prior = found["human/tremor_amplitude"]
     assert isinstance(prior, Uniform) and prior.support(0.0, 1.0)[1] < 0.03
+
+
+def test_an_arm_that_a_tremor_shakes_is_found_better_where_the_tremor_is_known():
+    episode = recorded({"human/tremor_amplitude": 0.1, "human/tremor_frequency": 6.0})
+    space = WORLD.catalogue.select(*(f"actuation/*/{n}" for n in ("kp", "damping", "frictionloss")))
+    heard = tremor_readings(WORLD, [episode], NOMINAL)
+
+    def off(world, kind: str) -> float:
+        found = identify(world, [episode], space, check=False).point
+        some = [v / space[n].nominal for n, v in found.items() if n.endswith(kind)]
+        return abs(float(np.log(np.median(some))))
+
+    shaken = trembling(WORLD, space, heard)
+    for kind in ("damping", "frictionloss"):
+        assert off(shaken, kind) < 0.8 * off(WORLD, kind)
+
+
+def test_a_hand_that_is_steady_leaves_the_world_as_it_is():
+    space = WORLD.catalogue.select("actuation/*/frictionloss")
+    assert trembling(WORLD, space, {}) is WORLD
 
 
 def test_what_a_check_heard_is_stored():

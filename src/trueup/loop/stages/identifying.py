@@ -18,6 +18,8 @@ from trueup.identify.choose import WORTH
 from trueup.identify.probing import identify_contact, identify_hand_eye
 from trueup.identify.probing.contact import STRANGE
 from trueup.identify.probing.probes import kind_of, moves_freely
+from trueup.identify.trembling import trembling
+from trueup.identify.tremor import tremor_readings
 from trueup.loop.estimates import ARM, CONTACT, HAND_EYE, estimates
 from trueup.loop.hearing import heard
 from trueup.loop.job import Job
@@ -86,13 +88,19 @@ def _arm(job: Job, free: list[Episode]) -> Estimate:
         fitted = (p for p in job.settings.fitted if p != ActionDelay.delay)  # no data part the two
         space = _space(job.bare, (*fitted, Reaction.name))
         usual = identify(job.bare, free, space, check=job.settings.check, **told)
+    world = job.bare
+    if usual.check is not None and usual.check.tremor is not None and usual.check.tremor.told:
+        job.tell("a hand trembles: fitting the arm that it shakes")
+        heard = tremor_readings(job.bare, free, usual.point, threads=job.threads)
+        world = trembling(job.bare, space, heard)
+        usual = identify(world, free, space, check=job.settings.check, **told)
     if not doubts_of((usual,)) or not _suspected(usual):
         return usual
     job.tell("the usual numbers do not explain this arm: trying other effects")
-    more = chosen_from(job.bare, free, space, usual.point, **told)
+    more = chosen_from(world, free, space, usual.point, **told)
     if not any(choice.taken for choice in more.choices):
         return replace(usual, choices=more.choices)
-    return identify(job.bare, free, space, chosen=more, check=job.settings.check, **told)
+    return identify(world, free, space, chosen=more, check=job.settings.check, **told)
 
 
 def _too_late(estimate: Estimate, world: World) -> bool:
