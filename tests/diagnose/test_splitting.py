@@ -82,9 +82,28 @@ def test_where_identified_gaps_explain_the_loss_trials_blame_nothing_beside_them
     measured = Rate(successes=9, trials=20)
     told = split(SURE, found, SIMULATED, measured, 0.0, np.random.default_rng(0))
     points = {share.gap: share.points for share in told.shares}
-    assert points["actuation"] == pytest.approx(50.0)
-    assert sum(points.values()) == pytest.approx(49.0, abs=3.1)
+    assert points["actuation"] == pytest.approx(50.0 * 49.0 / 52.0)
+    assert sum(points.values()) == pytest.approx(49.0)
     assert points["latency"] < 5.0
+
+
+def test_few_trials_that_went_well_by_chance_do_not_shut_out_what_recordings_say():
+    """The robot loses 28 points, and 16 of 20 trials succeed."""
+    costs = {"actuation": Cost(value=0.28, spread=0.03)}
+    found = Attribution(
+        gaps=("actuation",),
+        nominal=np.ones(100),
+        identified=np.append(np.ones(72), np.zeros(28)),
+        shares=costs,
+        alone=costs,
+        pairs={},
+    )
+    measured = Rate(successes=16, trials=20)
+    told = split(SURE, found, SIMULATED, measured, 0.0, np.random.default_rng(0))
+    (share,) = (share for share in told.shares if share.gap == "actuation")
+    lost = 100 * (SIMULATED.share - 0.8)
+    assert share.points == pytest.approx(lost)
+    assert share.low < lost and share.high > 27.0
 
 
 def doubted(explained: float):

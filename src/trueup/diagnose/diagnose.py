@@ -114,8 +114,6 @@ def diagnose(
             found = found.void()
         else:
             found, case = None, replace(case, evidence=("trials",))
-    elif found is not None and found.lost.value > loss > 0:
-        found = found.scaled(loss / found.lost.value)
     if len(won) >= FEWEST and loss >= _LEAST:
         parts = _split(case, found, simulated, measured, generator, seed, tell, notes)
     report = _report(case, simulated, measured, parts, found, tuple(notes))

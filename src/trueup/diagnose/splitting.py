@@ -16,6 +16,7 @@ from trueup.diagnose.shapley import Attribution
 
 _DRAWS = 4000
 _HALF = 0.5
+_SURE = 1.645  # standard deviations to either side of a 90 % interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +95,7 @@ def _drawn(
 ) -> np.ndarray:
     """(draws, 9) accounts that might be true: of both successes, the parts and the cause."""
     loss = _successes(simulated, generator) - _successes(measured, generator)
-    below, above = (np.abs(end - answer.parts) / 1.645 for end in (answer.low, answer.high))
+    below, above = (np.abs(end - answer.parts) / _SURE for end in (answer.low, answer.high))
     z = generator.standard_normal((_DRAWS, len(GAPS)))
     parts = answer.parts + z * np.where(z < 0, below, above)
     outside = generator.random(_DRAWS) < strange
@@ -103,6 +104,9 @@ def _drawn(
         names = [gap for gap in found.gaps if gap in GAPS]
         spread = np.array([found.shares[gap].spread for gap in names])
         middle = np.array([found.shares[gap].value for gap in names])
+        lost = simulated.share - measured.share
+        wrong = np.abs(_no_more_than(middle[None], np.array([lost]))[0] - middle) / _SURE
+        spread = np.hypot(spread, wrong)  # what costs more than was lost is not quite right
         costs = middle + spread * generator.standard_normal((_DRAWS, len(names)))
     trusted = trust.drawn(_DRAWS, generator)
     return _accounted(parts, loss, found, costs, outside.astype(float), kept, trusted)
@@ -133,7 +137,8 @@ def _accounted(
 ) -> np.ndarray:
     """(k, 9) points of each gap and of the rest, for parts (k, 8) of losses (k,).
 
-    Of what identified gaps cost (k, 8) shares are `trusted`.
+    Of what identified gaps cost (k, 8) shares are `trusted`; together they cost no more than was
+    lost.
 
     Bounded, trials blame gaps for no more than identified ones leave of the loss. What may be true
     is not: noise of the one would be taken off the other.
@@ -144,7 +149,7 @@ def _accounted(
         columns = [GAPS.index(gap) for gap in names]
         if costs is None:
             costs = np.array([[found.shares[gap].value for gap in names]])
-        costs = costs * trusted[:, columns]
+        costs = _no_more_than(costs * trusted[:, columns], loss)
         beyond = np.maximum(points[:, columns] * trusted[:, columns] - costs, 0.0)
         too_much = np.maximum(costs - np.maximum(points[:, columns], 0.0), 0.0).sum(axis=1)
         others = np.setdiff1d(np.arange(len(GAPS)), columns)
@@ -155,6 +160,12 @@ def _accounted(
         points[:, columns] += costs
     rest = loss - points.sum(axis=1)
     return np.column_stack([points, rest])
+
+
+def _no_more_than(costs: np.ndarray, loss: np.ndarray) -> np.ndarray:
+    """(k, g) costs in the same proportions, whose sum is no larger than the losses (k,)."""
+    total = np.maximum(costs.sum(axis=1), 1e-12)
+    return costs * np.clip(loss / total, 0.0, 1.0)[:, None]
 
 
 def _within(points: np.ndarray, left: np.ndarray) -> np.ndarray:

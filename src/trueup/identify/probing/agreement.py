@@ -26,6 +26,7 @@ _TURN_RAD = np.array([0.15, 0.015, 0.015])  # about the jaw's own axis a thing s
 _CREEPS = 2.25  # s²: readings are off by as much as a thing creeps in so long, about 1.5 s
 _MEMORY_S = 0.4  # readings nearer than this err together
 _FAR = 3.0  # of what it may be off: a reading this far off counts less, more so further away
+_BY_CHANCE = 2.0  # standard errors
 _ROUNDS, _SETTLED, _STEP = 15, 1e-4, 1e-3
 
 
@@ -116,8 +117,11 @@ class Agreement:
         return min(1.0, (self._stale_s / self.unsure_s) ** 2) if self.unsure_s > 0 else 1.0
 
     def out_of_step_s(self, x: np.ndarray) -> float:
-        """By how much frames are early or late: what is left along a hand's way, not across it."""
-        more = ways = 0.0
+        """By how much frames are early or late: what is left along a hand's way, not across it.
+
+        None where there may be as much along it by chance, as with a tracker that is noisy.
+        """
+        more, ways = [], 0.0
         for grasp in self._grasps:
             of = self._of(dict(zip(self.names, x, strict=True)), grasp)
             speed, _ = self._moves(grasp)
@@ -125,9 +129,11 @@ class Agreement:
             squared = (speed**2).sum(axis=1)
             along = (off * speed).sum(axis=1) ** 2 / np.maximum(squared, 1e-12)
             across = 0.5 * ((off**2).sum(axis=1) - along)
-            more += float((along - across).sum())
+            more.append(along - across)
             ways += float(squared.sum())
-        return float(np.sqrt(max(more, 0.0) / max(ways, 1e-12)))
+        each = np.concatenate(more)
+        total, chance = float(each.sum()), _BY_CHANCE * float(np.sqrt((each**2).sum()))
+        return float(np.sqrt(total / max(ways, 1e-12))) if total > chance else 0.0
 
     def solved(self) -> tuple[np.ndarray, np.ndarray]:
         """The best numbers, and their covariance: Gauss-Newton that trusts far readings less."""
