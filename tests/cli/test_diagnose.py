@@ -53,6 +53,13 @@ def test_json_is_the_report_and_nothing_else(folder, capsys):
     assert report.failures is not None
 
 
+def test_recordings_are_listened_to(folder, capsys):
+    recorded = str(folder / "trials" / "episodes")
+    assert main(words(folder, "--recordings", recorded, "--json")) == 0
+    report = GapReport.from_json(json.loads(capsys.readouterr().out))
+    assert report.evidence == ("trials", "recordings")
+
+
 def test_a_bank_of_another_policy_is_refused(folder, tmp_path, capsys):
     other = tmp_path / "bank.npz"
     replace(Bank.load(folder / "bank.npz"), policy="another").save(other)
@@ -75,6 +82,7 @@ def test_trials_of_another_policy_are_refused(folder, tmp_path, capsys):
     [
         ({"--policy": "nowhere"}, "nowhere"),
         ({"--estimate": "nowhere.json"}, "nowhere.json"),
+        ({"--recordings": "nowhere"}, "nowhere"),
         ({"--seed": "-1"}, "seed"),
         ({"--threads": "-3"}, "--threads is -3"),
     ],

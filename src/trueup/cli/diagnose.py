@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ from tyro.conf import Positional, arg
 from trueup.cli import show
 from trueup.cli.copies import check_seed, check_threads
 from trueup.cli.files import check_distinct, trials_at, writable_folder
+from trueup.cli.findings import opened
 from trueup.cli.options import Count, File, Machine, OneWorld
 from trueup.diagnose import (
     Bank,
@@ -25,11 +27,14 @@ from trueup.diagnose import (
     judged,
 )
 from trueup.diagnose.hearing import departures_of, doubts_of, evidence_of, with_failures
+from trueup.effects.actuation import CommandNoise
 from trueup.episodes import Dataset
 from trueup.errors import TrueupError
 from trueup.evaluate import check_fit, piloted
 from trueup.identify import Estimate
+from trueup.identify.heard import as_usual, completed, heard
 from trueup.policies import Policy
+from trueup.space import Prior
 from trueup.worlds import World, get
 
 _BANKS = Path("out/diagnose")
@@ -52,6 +57,8 @@ class Diagnose(Machine):
     """The policy that was tried."""
     estimate: Annotated[tuple[Path, ...], arg(metavar="FILE...")] = ()
     """What recordings of the robot say, as `trueup identify` writes it; several where there are."""
+    recordings: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """What the estimates were made of: the noise in it, and what shakes commands, is heard too."""
     world: Annotated[str | None, arg(metavar="WORLD")] = None
     """By default the one that the policy was trained in."""
     bank: File = None
@@ -77,6 +84,7 @@ class Diagnose(Machine):
         check_fit(policy, world)
         trials = judged(list(Dataset.open(trials_at(self.trials))), world, _mark(policy))
         estimates = [Estimate.load(path) for path in self.estimate]
+        noise = self._heard(world, estimates)
         report = diagnose(
             Case(
                 world=world,
@@ -84,10 +92,11 @@ class Diagnose(Machine):
                 policy=policy.name,
                 trials=trials,
                 bank=self._bank(world, policy),
-                beliefs=tuple(estimates),
-                evidence=evidence_of(estimates),
+                beliefs=completed(estimates, noise, world.catalogue),
+                evidence=evidence_of(estimates, heard=bool(noise)),
                 departures=departures_of(estimates, world),
-                doubts=doubts_of(estimates),
+                doubts=doubts_of(estimates, shaken=CommandNoise.name in noise),
+                usual=as_usual(noise, world.catalogue),
             ),
             seed=self.seed,
             threads=self.threads,
@@ -100,6 +109,17 @@ class Diagnose(Machine):
             show.print_json(report.to_json())
         else:
             _print(report, self.out)
+
+    def _heard(self, world: World, estimates: Sequence[Estimate]) -> Mapping[str, Prior]:
+        """What recordings say beside the estimates; they are replayed where the arm was fitted."""
+        if self.recordings is None:
+            return {}
+        episodes, unread = opened(self.recordings)
+        for line in unread:
+            self._tell(line)
+        arms = [e for e in estimates if e.world != world.name]
+        bare = get(arms[-1].world) if arms else world
+        return heard(world, bare, episodes, arms[-1] if arms else None, threads=self.threads)
 
     def _bank(self, world: World, policy: Policy) -> Bank:
         """The bank of this policy: read where there is one, and else simulated and kept."""

@@ -42,12 +42,17 @@ class Told(Protocol):
     def accounted(self) -> Mapping[str, float]: ...
 
 
-def evidence_of(told: Sequence[Told]) -> tuple[str, ...]:
-    """Trials, and which kinds of recordings beside them."""
+def evidence_of(told: Sequence[Told], *, heard: bool = False) -> tuple[str, ...]:
+    """Trials, and which kinds of recordings beside them.
+
+    Args:
+        told: What was identified.
+        heard: Whether the noise of recordings was listened to, too.
+    """
     names = [f.name for one in told for f in one.findings if "/size_" not in f.name]
     gaps = {name.split("/")[0] for name in names}  # how large a thing is, a hold tells as well
     free, probed = gaps - set(_PROBED), gaps & set(_PROBED)
-    return ("trials", *(["recordings"] if free else []), *(["probes"] if probed else []))
+    return ("trials", *(["recordings"] if free or heard else []), *(["probes"] if probed else []))
 
 
 def doubts_of(told: Sequence[Told], *, shaken: bool = False) -> tuple[Doubt, ...]:

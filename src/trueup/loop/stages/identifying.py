@@ -20,8 +20,7 @@ from trueup.identify.probing.contact import STRANGE
 from trueup.identify.probing.probes import kind_of, moves_freely
 from trueup.identify.trembling import trembling
 from trueup.identify.tremor import tremor_readings
-from trueup.loop.estimates import ARM, CONTACT, HAND_EYE, estimates
-from trueup.loop.hearing import heard
+from trueup.loop.estimates import ARM, CONTACT, HAND_EYE, estimates, heard_in
 from trueup.loop.job import Job
 from trueup.loop.stages.recording import DATA
 from trueup.loop.truing import scaled, trued_up
@@ -58,7 +57,7 @@ def narrowed(job: Job) -> str:
         job.world,
         GapReport.load(job.path("diagnose/gaps.json")),
         estimates(job),
-        heard(job),
+        heard_in(job),
     )
     found.space.save(job.path("narrow/space.json"))
     with whole(job.path("narrow/why.json")) as partial:

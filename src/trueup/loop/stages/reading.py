@@ -18,8 +18,8 @@ from trueup.episodes import Dataset
 from trueup.evaluate import piloted
 from trueup.files import whole
 from trueup.identify import Estimate
-from trueup.loop.estimates import estimates
-from trueup.loop.hearing import as_usual, completed, heard
+from trueup.identify.heard import as_usual, completed
+from trueup.loop.estimates import estimates, heard_in
 from trueup.loop.job import Job
 from trueup.loop.lock import locked
 from trueup.policies import Policy
@@ -67,7 +67,7 @@ def look(job: Job) -> str:
 
 def diagnosed(job: Job) -> str:
     """Which gap costs the success, now that recordings were heard."""
-    report = _diagnosed(job, estimates(job), heard(job))
+    report = _diagnosed(job, estimates(job), heard_in(job))
     report.save(job.path("diagnose/gaps.json"))
     return _blamed(report)
 

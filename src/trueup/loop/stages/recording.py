@@ -14,12 +14,12 @@ from trueup.episodes import Dataset, Outcome, Writer
 from trueup.errors import TrueupError
 from trueup.files import whole_folder
 from trueup.hardware import Robot, RobotLost
+from trueup.loop.estimates import DATA as DATA
 from trueup.loop.job import Job
 from trueup.plan import Costs, Kind, Protocol, planned
 from trueup.record import Ask, Body, Keyboard, Motion, NotWritten, Recorder, get
 from trueup.streams import seeds_from
 
-DATA = "recordings"
 _TRIED = 2  # times that a motion may be cut short
 _PLACES = 6  # where a thing may be put before its probe is left out
 

@@ -1,4 +1,4 @@
-"""What the recordings of a run say about the noise of its sensors and clocks."""
+"""What recordings say beside a fit: the noise of sensors and clocks, and what shakes commands."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ import numpy as np
 from trueup.effects.actuation import CommandNoise
 from trueup.effects.human import Reaction, Tremor
 from trueup.effects.latency import ActionDelay
-from trueup.episodes import Dataset, Episode
+from trueup.episodes import Episode
 from trueup.errors import TrueupError
-from trueup.identify import Estimate, noise_model, readable
+from trueup.identify.estimate import Estimate
 from trueup.identify.forces import force_readings
+from trueup.identify.noise import noise_model
 from trueup.identify.probing.probes import moves_freely
 from trueup.identify.shaking import shaking_readings
 from trueup.identify.tremor import tremor_readings
-from trueup.loop.estimates import ARM
-from trueup.loop.job import Job
-from trueup.loop.stages.recording import DATA
 from trueup.space import Fixed, Joint, Prior, Space, Uniform
+from trueup.worlds import World
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,36 +38,51 @@ class Heard:
         return ()
 
 
-def heard(job: Job) -> Mapping[str, Prior]:
-    """Noise of sensors, clocks and of what is tracked, by parameter of the job's world.
+def heard(
+    world: World,
+    bare: World,
+    episodes: Sequence[Episode],
+    arm: Estimate | None,
+    *,
+    threads: int = 0,
+) -> Mapping[str, Prior]:
+    """Noise of sensors, clocks and of what is tracked, by parameter of a world.
 
     What force sensors read for a force is among it, and what shakes commands, by the arm as it was
     identified; by the simulator's where that explains it as well.
+
+    Args:
+        world: That the policy was trained in.
+        bare: The robot without its task, in which motions are replayed.
+        episodes: What was recorded.
+        arm: What the arm was identified as; none where that was left aside.
+        threads: CPU threads; 0 takes all.
     """
-    episodes, _ = readable(Dataset.open(job.path(DATA)))
     try:
-        noise = noise_model(episodes, signals=_signals(episodes)).within(job.world.catalogue)
+        noise = noise_model(episodes, signals=_signals(episodes)).within(world.catalogue)
     except TrueupError:  # recordings without a rest: nothing is heard
         noise = {}
     free = [episode for episode in episodes if moves_freely(episode)]
     if not free:
         return noise
-    arm = Estimate.load(job.path(ARM)) if job.path(ARM).exists() else None
-    forces = force_readings(job.bare, free, arm, threads=job.threads)
-    return {**noise, **forces, **_shaken(job, free, arm)}
+    forces = force_readings(bare, free, arm, threads=threads)
+    found = {**noise, **forces, **_shaken(bare, free, arm, threads)}
+    return {name: prior for name, prior in found.items() if name in world.catalogue}
 
 
-def _shaken(job: Job, free: Sequence[Episode], arm: Estimate | None) -> dict[str, Prior]:
+def _shaken(
+    bare: World, free: Sequence[Episode], arm: Estimate | None, threads: int
+) -> dict[str, Prior]:
     """What a person at the controls adds: a tremor, and no more delay than all of it.
 
     Without a tremor, noise that commands have otherwise.
     """
     at = arm.point if arm else {}
-    found = tremor_readings(job.bare, free, at, threads=job.threads)
+    found = tremor_readings(bare, free, at, threads=threads)
     if Tremor.frequency not in found:
-        found |= shaking_readings(job.bare, free, at, threads=job.threads)
+        found |= shaking_readings(bare, free, at, threads=threads)
     late = [f.high for f in (arm.findings if arm else ()) if f.name == ActionDelay.delay]
-    if late and Reaction.name in job.bare.catalogue and arm and Reaction.name not in arm.point:
+    if late and Reaction.name in bare.catalogue and Reaction.name not in at:
         found[Reaction.name] = Uniform(0.0, late[0])
     return found
 

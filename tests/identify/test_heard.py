@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.loop.found import estimate
-from trueup.loop.hearing import Heard, completed
+from trueup.identify.heard import Heard, completed
 from trueup.space import Fixed, Uniform
 from trueup.worlds import get
 
