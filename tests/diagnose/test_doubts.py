@@ -52,13 +52,28 @@ def test_what_the_simulator_can_produce_is_none():
 
 def test_a_doubt_says_whose_numbers_stand_for_it_and_how_much_of_it_they_explain():
     known = estimate({"latency/action_delay": (0.05, 0.001), "actuation/gripper/kp": (9.0, 0.1)})
-    off = {"joint_position/elbow_flex": 0.010}, {"joint_position/elbow_flex": 0.008}
+    off = {"joint_position/elbow_flex": 0.0050}, {"joint_position/elbow_flex": 0.0040}
     fitted = Misfit(episodes=1, before=off[0], after=off[1])
     (doubt,) = doubts_of([replace(known, check=OFF, fitted=fitted)])
     assert doubt.gaps == ("latency", "actuation")
-    assert doubt.explained == pytest.approx(1 - 0.8)
+    assert doubt.explained == pytest.approx((1 - 0.8) / 1.16, rel=0.01)
     worse = replace(fitted, after={"joint_position/elbow_flex": 0.02})
     assert doubts_of([replace(known, check=OFF, fitted=worse)])[0].explained == 0.0
+
+
+def test_numbers_that_leave_a_hand_beside_the_thing_are_not_believed_however_much_they_explain():
+    known = estimate({"actuation/gripper/kp": (9.0, 0.1)})
+
+    def explained(before: float, after: float) -> float:
+        misfit = Misfit(
+            episodes=1,
+            before={"joint_position/elbow_flex": before},
+            after={"joint_position/elbow_flex": after},
+        )
+        return doubts_of([replace(known, check=OFF, fitted=misfit)])[0].explained
+
+    assert explained(0.1, 0.004) > 0.8
+    assert explained(0.1, 0.02) < 0.2
 
 
 def test_frames_that_are_late_and_not_missed_are_a_doubt_about_the_camera():
