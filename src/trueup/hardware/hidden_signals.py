@@ -14,9 +14,10 @@ import mujoco
 import numpy as np
 from pydantic import Field
 
-from trueup.effects import Array, Effect, Filter, Values, Write, anatomy
+from trueup.effects import Array, Filter, Values, anatomy
+from trueup.effects.wrapped import Wrapped
 from trueup.hardware.hidden import Hidden
-from trueup.space import Gap, Parameter, Space
+from trueup.space import Gap, Parameter
 from trueup.streams import Streams
 
 _Positive = Annotated[float, Field(gt=0)]
@@ -131,22 +132,11 @@ class _Framed(Filter):
 
 
 @dataclass(frozen=True)
-class PerCommand(Effect):
+class PerCommand(Wrapped):
     """An effect of the catalogue whose filter acts once for each new command, not at each step."""
 
-    inner: Effect
-
-    def parameters(self, model: mujoco.MjModel) -> tuple[Parameter, ...]:
-        return self.inner.parameters(model)
-
-    def edit(self, spec: mujoco.MjSpec, space: Space) -> None:
-        self.inner.edit(spec, space)
-
-    def writes(self, model: mujoco.MjModel) -> tuple[Write, ...]:
-        return self.inner.writes(model)
-
     def action(self, model: mujoco.MjModel, period_s: float) -> Filter | None:
-        inner = self.inner.action(model, period_s)
+        inner = super().action(model, period_s)
         return None if inner is None else _WhenNew(inner)
 
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from trueup.effects import Effect, Filter, Law, Values, Write
+from trueup.effects import Filter, Values
 from trueup.effects.human import Tremor
-from trueup.space import Parameter, Prior, Space
+from trueup.effects.wrapped import Wrapped
+from trueup.space import Prior, Space
 from trueup.worlds import World
 
 
@@ -47,38 +48,21 @@ def trembling(world: World, space: Space, tremor: Mapping[str, Prior]) -> World:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Shaken(Effect):
+@dataclass(frozen=True)
+class _Shaken(Wrapped):
     """An effect that is at work anyway, and a tremor of given size with it.
 
     Attributes:
-        inner: The effect.
         size: Of the tremor, in rad.
         hz: Its frequency.
     """
 
-    inner: Effect
     size: float
     hz: float
-
-    def parameters(self, model: mujoco.MjModel) -> tuple[Parameter, ...]:
-        return self.inner.parameters(model)
-
-    def edit(self, spec: mujoco.MjSpec, space: Space) -> None:
-        self.inner.edit(spec, space)
-
-    def writes(self, model: mujoco.MjModel) -> tuple[Write, ...]:
-        return self.inner.writes(model)
-
-    def law(self, model: mujoco.MjModel) -> Law | None:
-        return self.inner.law(model)
 
     def action(self, model: mujoco.MjModel, period_s: float) -> Filter:
         given = {Tremor.amplitude: self.size, Tremor.frequency: self.hz}
         return _Given(Tremor().action(model, period_s), given)
-
-    def observation(self, model: mujoco.MjModel, period_s: float) -> Filter | None:
-        return self.inner.observation(model, period_s)
 
 
 class _Given(Filter):
