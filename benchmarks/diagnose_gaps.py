@@ -19,7 +19,8 @@ import numpy as np
 
 from benchmarks.learning import source_mark, trained
 from benchmarks.measure import Effort, Measure, Target
-from benchmarks.realities import KINDS, Drawn, bent, strange, tried
+from benchmarks.outside import KINDS
+from benchmarks.realities import Drawn, bent, strange, tried
 from trueup.diagnose import UNEXPLAINED, Bank, Rate, Size, built
 from trueup.diagnose.doubt import Doubt
 from trueup.diagnose.familiarity import Familiarity, outside

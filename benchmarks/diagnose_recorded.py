@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.diagnose_gaps import WORLD, joined, played
 from benchmarks.learning import source_mark
 from benchmarks.measure import Effort, Measure, Target
-from benchmarks.realities import KINDS
+from benchmarks.outside import KINDS
 from trueup.diagnose import UNEXPLAINED, Bank, GapReport
 from trueup.diagnose.planted import GAPS
 from trueup.errors import TrueupError

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import Effort, Measure, Target
-from benchmarks.realities import KINDS, bend, effect_of, file_of, tried, weakened
+from benchmarks.outside import KINDS, effect_of
+from benchmarks.realities import bend, file_of, tried, weakened
 from trueup.deploy import Series, attempt
 from trueup.episodes import Dataset
 from trueup.errors import TrueupError

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.outside import effect_of
 from trueup.diagnose.planted import GAPS, bends
 from trueup.diagnose.signature import Traces
 from trueup.evaluate import evaluate, piloted
@@ -25,18 +26,6 @@ from trueup.worlds import World
 _QUICK = 40  # episodes: to see that it costs something
 _LOOK, _TRUTH = 200, 500  # that it costs enough, and what it truly costs
 _ROUNDS, _WEAKEST = 6, 1.0 / 32.0  # of a search for how strong it has to be
-_ARM = ("shoulder_pan", "shoulder_lift", "elbow_flex", "wrist_flex", "wrist_roll")
-KINDS = (
-    "cable_drag",
-    "friction_law",
-    "gear_ripple",
-    "thermal_fade",
-    "bus_hiccups",
-    "late_frames",
-    "undeclared_shape",
-    "oil_film",
-    "wobbly_mount",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,24 +93,16 @@ def _graded(
     world: World, begin, off: Mapping[str, float], wanted: float, generator: np.random.Generator
 ) -> dict[str, float]:
     """The same values, weakened to where they cost about as much as is wanted, if they do."""
-    weak, strong = np.log(_WEAKEST), 0.0
-    strength = 1.0
+    weak, strong, strength = np.log(_WEAKEST), 0.0, 1.0
     for _ in range(_ROUNDS):
-        lost = (
-            1.0
-            - _won(
-                world,
-                begin,
-                [weakened(world.catalogue, off, strength)],
-                seeds_from(generator, _QUICK),
-            ).mean()
-        )
-        if lost < wanted:
-            if strength == 1.0:
-                break
+        weaker = weakened(world.catalogue, off, strength)
+        lost = 1.0 - _won(world, begin, [weaker], seeds_from(generator, _QUICK)).mean()
+        if lost >= wanted:
+            strong = np.log(strength)
+        elif strength < 1.0:
             weak = np.log(strength)
         else:
-            strong = np.log(strength)
+            break
         strength = float(np.exp(0.5 * (weak + strong)))
     return weakened(world.catalogue, off, strength)
 
@@ -264,43 +245,3 @@ def file_of(world: World, values: Mapping[str, float], beyond: list[dict[str, An
         "values": {name: float(value) for name, value in values.items()},
         "beyond": beyond,
     }
-
-
-def effect_of(kind: str, generator: np.random.Generator) -> dict[str, Any]:
-    """An effect outside the space, of a strength that may tell."""
-
-    def some(low: float, high: float) -> float:
-        return float(generator.uniform(low, high))
-
-    numbers: dict[str, dict[str, Any]] = {
-        "cable_drag": {
-            "joints": str(generator.choice(_ARM[:4])),
-            "tied_rad": some(-1.2, 1.2),
-            "pull": some(1.0, 3.0),
-        },
-        "friction_law": {
-            "square": some(0.3, 1.0),
-            "creep_torque": some(0.3, 1.0),
-            "creep_rad": some(0.03, 0.1),
-        },
-        "gear_ripple": {"torque": some(0.3, 1.0), "teeth": int(generator.integers(12, 40))},
-        "thermal_fade": {
-            "loss": some(0.6, 0.9),
-            "minutes": some(1.0, 6.0),
-            "already_minutes": some(6.0, 15.0),
-        },
-        "bus_hiccups": {
-            "per_minute": some(50.0, 150.0),
-            "shortest_s": 0.2,
-            "longest_s": some(0.5, 1.2),
-        },
-        "late_frames": {
-            "frame_s": some(0.1, 0.25),
-            "chance": some(0.2, 0.6),
-            "late_s": some(0.2, 0.5),
-        },
-        "undeclared_shape": {"shape": "ball"},
-        "oil_film": {"share": some(0.01, 0.08)},
-        "wobbly_mount": {"stiffness": some(3.0, 12.0), "damping": 0.15},
-    }
-    return {"effect": kind, **numbers[kind]}
