@@ -29,10 +29,11 @@ from trueup.diagnose import (
 from trueup.diagnose.hearing import departures_of, doubts_of, evidence_of, with_failures
 from trueup.effects.actuation import CommandNoise
 from trueup.episodes import Dataset
+from trueup.episodes.episode import JOINTS
 from trueup.errors import TrueupError
 from trueup.evaluate import check_fit, piloted
 from trueup.identify import Estimate
-from trueup.identify.heard import as_usual, completed, heard
+from trueup.identify.heard import as_usual, completed, heard, noise_in
 from trueup.policies import Policy
 from trueup.space import Prior
 from trueup.worlds import World, get
@@ -111,15 +112,20 @@ class Diagnose(Machine):
             _print(report, self.out)
 
     def _heard(self, world: World, estimates: Sequence[Estimate]) -> Mapping[str, Prior]:
-        """What recordings say beside the estimates; they are replayed where the arm was fitted."""
+        """What recordings say beside the estimates; they are replayed where the arm was fitted.
+
+        Without an estimate of the arm nothing is replayed: a soft servo would pass for a sensor.
+        """
         if self.recordings is None:
             return {}
         episodes, unread = opened(self.recordings)
         for line in unread:
             self._tell(line)
-        arms = [e for e in estimates if e.world != world.name]
-        bare = get(arms[-1].world) if arms else world
-        return heard(world, bare, episodes, arms[-1] if arms else None, threads=self.threads)
+        arms = [e for e in estimates if any(c.startswith(f"{JOINTS}/") for c in e.fitted.after)]
+        if not arms:
+            return noise_in(world, episodes)
+        bare = world if arms[-1].world == world.name else get(arms[-1].world)
+        return heard(world, bare, episodes, arms[-1], threads=self.threads)
 
     def _bank(self, world: World, policy: Policy) -> Bank:
         """The bank of this policy: read where there is one, and else simulated and kept."""

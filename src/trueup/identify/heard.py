@@ -58,16 +58,21 @@ def heard(
         arm: What the arm was identified as; none where that was left aside.
         threads: CPU threads; 0 takes all.
     """
-    try:
-        noise = noise_model(episodes, signals=_signals(episodes)).within(world.catalogue)
-    except TrueupError:  # recordings without a rest: nothing is heard
-        noise = {}
+    noise = noise_in(world, episodes)
     free = [episode for episode in episodes if moves_freely(episode)]
     if not free:
         return noise
     forces = force_readings(bare, free, arm, threads=threads)
     found = {**noise, **forces, **_shaken(bare, free, arm, threads)}
     return {name: prior for name, prior in found.items() if name in world.catalogue}
+
+
+def noise_in(world: World, episodes: Sequence[Episode]) -> Mapping[str, Prior]:
+    """What is heard without any model of the arm."""
+    try:
+        return noise_model(episodes, signals=_signals(episodes)).within(world.catalogue)
+    except TrueupError:  # recordings without a rest: nothing is heard
+        return {}
 
 
 def _shaken(

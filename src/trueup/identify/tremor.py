@@ -14,7 +14,7 @@ import numpy as np
 
 from trueup.effects.human import Tremor as Effect
 from trueup.episodes import Episode
-from trueup.episodes.episode import COMMAND
+from trueup.episodes.episode import COMMAND, JOINTS
 from trueup.replay import Track, replayed
 from trueup.space import Prior, Uniform
 from trueup.worlds import World
@@ -139,8 +139,8 @@ def tremor_readings(
 def _replayed(
     world: World, episodes: Sequence[Episode], at: Mapping[str, float], threads: int
 ) -> list[Track]:
-    found = replayed(world, episodes, at, signals=["joint_position"], threads=threads)
-    return [tracks["joint_position"] for tracks in found.tracks]
+    found = replayed(world, episodes, at, signals=[JOINTS], threads=threads)
+    return [tracks[JOINTS] for tracks in found.tracks]
 
 
 def _amplitudes(values: Sequence[np.ndarray], tracks: Sequence[Track], hz: float) -> np.ndarray:

@@ -111,6 +111,11 @@ def test_frames_that_are_missed_are_what_the_catalogue_has(tmp_path):
     assert found.accounted["visual/tracker/delay"] > 0.9
 
 
+def test_encoders_that_say_the_last_again_do_not_part_hand_and_eye(tmp_path):
+    found = identify_hand_eye(WORLD, carried(tmp_path, {"sensing/encoder/dropout": 0.3}, cells=3))
+    assert found.fitted.after["cube_position"] < 0.0015
+
+
 def test_frames_in_step_are_said_nothing_of(off):
     assert all(grasp.stale_s == 0.0 for grasp in grasps_in(seen_in(WORLD), off))
     found = identify_hand_eye(WORLD, off)
