@@ -108,6 +108,18 @@ def test_where_the_cause_is_outside_no_randomization_is_promised():
     assert "No randomization helps" in words
 
 
+@pytest.mark.parametrize(
+    ("rest", "said"), [(50.0, "Most of it, 50"), (23.0, "The largest part, 23")]
+)
+def test_most_of_a_loss_is_more_than_half_of_it(rest, said):
+    shares = tuple(
+        Share(gap=gap, points=0.5 * (58.0 - rest), low=0.0, high=20.0)
+        for gap in ("visual", "actuation")
+    )
+    unexplained = Share(gap=UNEXPLAINED, points=rest, low=10.0, high=55.0)
+    assert said in sentences(report(shares=shares, unexplained=unexplained))[1]
+
+
 def test_a_robot_that_does_better_has_nothing_to_explain():
     better = report(
         simulated=Rate(successes=50, trials=100), measured=Rate(successes=19, trials=20)

@@ -164,6 +164,11 @@ class GapReport:
         """Gaps and the unexplained rest, the most costly first."""
         return tuple(sorted((*self.shares, self.unexplained), key=lambda s: -s.points))
 
+    @property
+    def mostly(self) -> bool:
+        """Whether what is ranked first costs more than all others together."""
+        return self.ranked[0].points > 0.5 * self.loss
+
     def share(self, gap: str) -> Share:
         """The share of a gap, or of `unexplained`; nothing where it was not looked at."""
         for share in (*self.shares, self.unexplained):

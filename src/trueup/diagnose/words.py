@@ -105,11 +105,11 @@ def _first(report: GapReport, first: Share) -> str:
             f"What costs most cannot be told: {first.gap} leads with {sure} points"
             f"{_named(report.ranked[1:])}."
         )
-    if first.gap == UNEXPLAINED:
-        rest = _named(report.ranked[1:])
-        return f"Most of it, {sure} points, no effect of the simulator explains{rest}."
     rest = _named(report.ranked[1:])
-    return f"Most of it is {first.gap}, {_OF[first.gap]}: {sure} points{rest}."
+    part = "Most of it" if report.mostly else "The largest part"
+    if first.gap == UNEXPLAINED:
+        return f"{part}, {sure} points, no effect of the simulator explains{rest}."
+    return f"{part} is {first.gap}, {_OF[first.gap]}: {sure} points{rest}."
 
 
 def _named(others: Sequence[Share]) -> str:

@@ -45,7 +45,8 @@ def _lost(material: Material) -> str:
     if not before.shares:
         return f"{said}: {lost(before.loss)} are lost."
     sure = f"{points(first.points)} points, 90 % interval {points(first.low)} to "
-    cause = "no effect of the simulator explains most of it"
+    part = "most of it" if before.mostly else "the largest part of it"
+    cause = f"no effect of the simulator explains {part}"
     if first.gap != UNEXPLAINED:
         cause = f"{first.gap} costs the most" if first.sure else f"{first.gap} is suspected first"
     return f"{said}: {lost(before.loss)} are lost, and {cause} ({sure}{points(first.high)})."
