@@ -40,7 +40,7 @@ ORDER = 2 * _TEN
 """Kinds of robots, any first part of which is a fair sample: bent in two gaps; in two gaps and by
 an effect outside the space; by such an effect alone; in two gaps and with the other engine."""
 _HARD, _EASY = 0.2, 0.6
-_DRAWN = 40  # trials that say whether a reality is hard enough
+_DRAWN, _CONFIRMED = 40, 160  # trials that say whether a reality is hard enough, and once more
 _JUDGED = 100  # trials on the robot that judge, beside the few that the loop may use
 
 Row = dict[str, Any]
@@ -89,7 +89,8 @@ def _drawn(kind: str, policy: Policy, generator: np.random.Generator) -> dict[st
         except TrueupError:  # the other engine has no such effect
             return None
         if share >= _HARD:
-            return file if share <= _EASY else None
+            again = won(policy, file, seeds_from(generator, _CONFIRMED)) if share <= _EASY else 1.0
+            return file if _HARD <= again <= _EASY else None
     return None
 
 
