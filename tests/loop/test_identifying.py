@@ -6,13 +6,21 @@ import json
 from dataclasses import replace
 
 from tests.loop.turns import JOINTS, REACH, TINY, job, without_plan
-from trueup.loop.estimates import estimates
+from trueup.episodes import Dataset
+from trueup.identify.residual import SHARE
+from trueup.loop.estimates import DATA, estimates, identified_in, residual_of
 from trueup.loop.stages import identifying, reading, recording, training, trying
+from trueup.loop.stages.controlling import CONTROLS
+from trueup.replay import replayed
+from trueup.space import Fixed, Space
+
+JOINT = "joint_position"
 
 
-def recorded_robot(tmp_path, values, **settings):
+def recorded_robot(tmp_path, values, *, beyond=(), **settings):
     """A run on a robot with some hidden values, up to its recordings."""
     reality = {"trueup_reality": 1, "story": "Bent.", "world": REACH, "values": values}
+    reality["beyond"] = list(beyond)
     (tmp_path / "bent.json").write_text(json.dumps(reality))
     robot = f"rehearsal:{tmp_path / 'bent.json'}@{REACH}"
     motions = ("prbs", "triangle", "chirp")
@@ -45,3 +53,35 @@ def test_where_the_usual_numbers_do_not_explain_the_arm_others_are_tried(tmp_pat
     assert taken and any("kp" in name for choice in taken for name in choice.suspect.parameters)
     off = max(arm.held.after.values())
     assert off < 0.2 * max(arm.held.before.values())
+
+
+def test_what_no_number_explains_is_learnt_and_trained_with(tmp_path):
+    """Teeth of gears that no parameter has."""
+    teeth = {"effect": "gear_ripple", "torque": 0.5, "teeth": 16}
+    made = recorded_robot(tmp_path, {}, beyond=[teeth], fitted=("latency/action_delay",))
+    told = identifying.identified(made)
+    assert "was left aside; of what no number explains" in told and "% was learnt" in told
+    reading.bank(made)
+    reading.diagnosed(made)
+    identifying.narrowed(made)
+    space = Space.load(made.path("narrow/space.json"))
+    assert SHARE in space
+    why = json.loads(made.path("narrow/why.json").read_text())["sentences"]
+    assert "was learnt from recordings" in why[-1]
+    motion = Dataset.open(made.path(DATA))[1]
+    off = [
+        replayed(world, [motion], at, signals=[JOINT]).tracks[0][JOINT].rmse.mean()
+        for world, at in ((made.bare, {}), identified_in(made, made.bare))
+    ]
+    assert off[1] < 0.95 * off[0]
+    assert "trued-up simulator" in training.retrain(made)
+    mean = CONTROLS["mean"][1](made)
+    assert mean[SHARE].belief == Fixed(1.0)
+
+
+def test_an_arm_that_its_numbers_explain_has_nothing_to_learn(tmp_path):
+    made = recorded_robot(
+        tmp_path, {"latency/action_delay": 0.06}, fitted=("latency/action_delay",)
+    )
+    assert "learnt" not in identifying.identified(made)
+    assert residual_of(made) is None

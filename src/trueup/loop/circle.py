@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueup.errors import UnknownName
-from trueup.loop.estimates import ESTIMATES
+from trueup.loop.estimates import ESTIMATES, RESIDUAL
 from trueup.loop.settings import Settings
 from trueup.loop.stage import Stage
 from trueup.loop.stages import (
@@ -69,7 +69,7 @@ CIRCLE = (
     Stage(
         name="identify",
         inputs=(recording.DATA, "before/episodes"),
-        outputs=ESTIMATES,
+        outputs=(*ESTIMATES, RESIDUAL),
         reads=("fitted", "check"),
         do=identifying.identified,
     ),
@@ -82,14 +82,14 @@ CIRCLE = (
     ),
     Stage(
         name="narrow",
-        inputs=("diagnose/gaps.json", recording.DATA, *ESTIMATES),
+        inputs=("diagnose/gaps.json", recording.DATA, *ESTIMATES, RESIDUAL),
         outputs=("narrow/space.json", "narrow/why.json"),
         reads=(),
         do=identifying.narrowed,
     ),
     Stage(
         name="retrain",
-        inputs=("train/policy", "narrow/space.json"),
+        inputs=("train/policy", "narrow/space.json", RESIDUAL),
         outputs=("retrain/policy", "retrain/evaluation.npz"),
         reads=("tune",),
         do=training.retrain,
@@ -110,7 +110,7 @@ CIRCLE = (
 CONTROLS = tuple(
     Stage(
         name=f"control-{name}",
-        inputs=("train/policy", "retrain/policy", *ESTIMATES),
+        inputs=("train/policy", "retrain/policy", *ESTIMATES, RESIDUAL),
         outputs=tuple(f"controls/{name}/{part}" for part in ("policy", "episodes", "result.json")),
         reads=(),
         do=controlling.of(name),

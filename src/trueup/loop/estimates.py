@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from trueup.episodes import Dataset
 from trueup.identify import Estimate, readable
 from trueup.identify.heard import heard
+from trueup.identify.residual import SHARE, LearnedResidual
 from trueup.loop.job import Job
-from trueup.space import Prior
+from trueup.space import Prior, Space
+from trueup.worlds import World
 
 DATA = "recordings"
 ARM = "identify/estimate.json"
 CONTACT = "identify/contact.json"
 HAND_EYE = "identify/hand_eye.json"
 ESTIMATES = (ARM, CONTACT, HAND_EYE)
+RESIDUAL = "identify/residual"
 
 
 def estimates(job: Job) -> tuple[Estimate, ...]:
@@ -27,3 +30,24 @@ def heard_in(job: Job) -> Mapping[str, Prior]:
     arm = Estimate.load(job.path(ARM)) if job.path(ARM).exists() else None
     episodes, _ = readable(Dataset.open(job.path(DATA)))
     return heard(job.world, job.bare, episodes, arm, threads=job.threads)
+
+
+def residual_of(job: Job) -> LearnedResidual | None:
+    """What was learnt of the arm beside its numbers; none where it was not needed, or refused."""
+    path = job.path(RESIDUAL)
+    return LearnedResidual.load(path) if path.exists() else None
+
+
+def world_of(job: Job, space: Space) -> World:
+    """The world that has the parameters of a space, with what was learnt if it is among them."""
+    learnt = residual_of(job) if SHARE in space else None
+    return job.world if learnt is None else learnt.added_to(job.world)
+
+
+def identified_in(job: Job, world: World) -> tuple[World, dict[str, float]]:
+    """A world with all that was learnt of the robot, and the values that were identified in it."""
+    point = {name: value for known in estimates(job) for name, value in known.point.items()}
+    learnt = residual_of(job)
+    if learnt is not None:
+        world, point = learnt.added_to(world), {**point, SHARE: 1.0}
+    return world, {name: value for name, value in point.items() if name in world.catalogue}

@@ -15,7 +15,7 @@ from trueup.evaluate import Comparison, Evaluation
 from trueup.identify import readable
 from trueup.identify.probing.probes import kind_of
 from trueup.loop.counted import counted
-from trueup.loop.estimates import estimates
+from trueup.loop.estimates import estimates, identified_in
 from trueup.loop.folder import Origin
 from trueup.loop.job import Job
 from trueup.loop.journal import Journal
@@ -114,10 +114,9 @@ def _recorded(job: Job) -> dict[str, Any]:
     data = Dataset.open(job.path(DATA))
     found: dict[str, Any] = {"recorded": Recorded.of(data)}
     free = [episode for episode in readable(data)[0] if not kind_of(episode)]
-    known = estimates(job)
-    if known and free:
-        point = {name: value for estimate in known for name, value in estimate.point.items()}
-        found["overlays"] = overlaid(job.bare, free[-1], point, threads=job.threads)
+    if estimates(job) and free:
+        world, point = identified_in(job, job.bare)
+        found["overlays"] = overlaid(world, free[-1], point, threads=job.threads)
     return found
 
 

@@ -12,6 +12,7 @@ from trueup.diagnose.hearing import doubts_of, left_over
 from trueup.effects.actuation import CommandNoise
 from trueup.errors import TrueupError
 from trueup.identify import Estimate
+from trueup.identify.residual import SHARE, LearnedResidual
 from trueup.space import Fixed, Gap, JointNormal, LogUniform, Parameter, Prior, Space, Uniform
 from trueup.worlds import World
 
@@ -45,6 +46,7 @@ def trued_up(
     report: GapReport | None,
     known: Sequence[Estimate],
     heard: Mapping[str, Prior] | None = None,
+    learnt: LearnedResidual | None = None,
 ) -> TruedUp:
     """The space to train in, from what was diagnosed and identified.
 
@@ -61,6 +63,7 @@ def trued_up(
         report: Which gap costs how much; None where that was not diagnosed.
         known: What was identified; the last one counts.
         heard: Noise of sensors and clocks, by parameter.
+        learnt: What the arm does beside all numbers, if that was learnt.
     """
     beliefs = _joints(world, known)
     settled = {name for joint in beliefs for name in joint.names}
@@ -69,11 +72,14 @@ def trued_up(
     rest = _others(world, report, settled)
     priors = {p.name: scaled(p, widths[p.gap]) for p in rest}
     priors |= {n: p for n, p in (heard or {}).items() if n in priors and _fits(rest, n, p)}
-    priors |= _shaken(rest.narrowed(priors), known)
+    priors |= _shaken(rest.narrowed(priors), known, learnt)
     space = world.catalogue.select(*settled, *rest.names).narrowed(priors)
     for joint in beliefs:
         space = space.narrowed(joint)
-    sentences = tuple(_sentence(gap, space, settled, widths[gap], report) for gap in Gap)
+    sentences = [_sentence(gap, space, settled, widths[gap], report) for gap in Gap]
+    if learnt is not None:
+        space = Space((*space, learnt.added_to(world).catalogue[SHARE]), space.joints)
+        sentences.append(_of_learnt(learnt))
     return TruedUp(
         space=space,
         sentences=tuple(sentence for sentence in sentences if sentence),
@@ -81,8 +87,19 @@ def trued_up(
     )
 
 
-def _shaken(rest: Space, known: Sequence[Estimate]) -> dict[str, Prior]:
-    """Noise on commands that moves joints as far as what no number of the simulator explains."""
+def _of_learnt(learnt: LearnedResidual) -> str:
+    gain = 100 * float(learnt.judgement["gain"])
+    return (
+        "What no number makes the joints do was learnt from recordings, and takes "
+        f"{gain:.0f} % off what they were still off by: half of it, all of it, or between."
+    )
+
+
+def _shaken(
+    rest: Space, known: Sequence[Estimate], learnt: LearnedResidual | None
+) -> dict[str, Prior]:
+    """Noise on commands that moves joints as far as what neither numbers nor a network explain."""
+    untaught = 1.0 if learnt is None else 1.0 - float(learnt.judgement["gain"])
     off = [
         float(np.sqrt(np.mean(np.square(list(left_over(estimate).values())))))
         for estimate in known
@@ -91,7 +108,7 @@ def _shaken(rest: Space, known: Sequence[Estimate]) -> dict[str, Prior]:
     if not off or CommandNoise.name not in rest:
         return {}
     noise = rest[CommandNoise.name]
-    size = min(noise.high, _SHAKES * max(off))
+    size = min(noise.high, _SHAKES * untaught * max(off))
     return {noise.name: Uniform(0.0, size)} if size > _support(noise)[1] else {}
 
 

@@ -12,9 +12,9 @@ from functools import partial
 
 from trueup import train
 from trueup.files import whole_folder
-from trueup.loop.estimates import estimates
+from trueup.loop.estimates import identified_in
 from trueup.loop.job import Job
-from trueup.loop.stages.training import anew, kept, tuned
+from trueup.loop.stages.training import kept, anew, tuned
 from trueup.loop.stages.trying import told, tried
 from trueup.space import Space
 
@@ -28,11 +28,8 @@ def _uniform(job: Job) -> Space:
 
 
 def _mean(job: Job) -> Space:
-    values = {name: v for known in estimates(job) for name, v in known.point.items()}
-    space = job.world.catalogue
-    return space.select(*(n for n in values if n in space)).pinned(
-        {name: value for name, value in values.items() if name in space}
-    )
+    world, values = identified_in(job, job.world)
+    return world.catalogue.select(*values).pinned(values)
 
 
 CONTROLS: Mapping[str, tuple[str, Callable[[Job], Space]]] = {

@@ -18,13 +18,22 @@ from trueup.identify.choose import WORTH
 from trueup.identify.probing import identify_contact, identify_hand_eye
 from trueup.identify.probing.contact import STRANGE
 from trueup.identify.probing.probes import kind_of, moves_freely
+from trueup.identify.residual import learn_residual
 from trueup.identify.trembling import trembling
 from trueup.identify.tremor import tremor_readings
-from trueup.loop.estimates import ARM, CONTACT, HAND_EYE, estimates, heard_in
+from trueup.loop.estimates import (
+    ARM,
+    CONTACT,
+    HAND_EYE,
+    RESIDUAL,
+    estimates,
+    heard_in,
+    residual_of,
+)
 from trueup.loop.job import Job
 from trueup.loop.stages.recording import DATA
 from trueup.loop.truing import scaled, trued_up
-from trueup.space import Space
+from trueup.space import Point, Space
 from trueup.worlds import World
 
 _LATEST = 0.97  # of the longest delay
@@ -44,11 +53,13 @@ def identified(job: Job) -> str:
     arm = replace(arm, notes=(*unread, *arm.notes))
     if arm.hollow:
         job.path(ARM).unlink(missing_ok=True)
-        return f"{HOLLOW}, and was left aside{_agreed(job, episodes, None)}"
+        learnt = _learnt(job, free, arm, Point({}))
+        return f"{HOLLOW}, and was left aside{learnt}{_agreed(job, episodes, None)}"
     arm.save(job.path(ARM))
     probes = [episode for episode in episodes if kind_of(episode)]
     touched = _touched(job, probes, arm) if probes else ""
-    return f"{_told(arm)}{touched}{_agreed(job, episodes, arm)}"
+    learnt = _learnt(job, free, arm, arm.point)
+    return f"{_told(arm)}{learnt}{touched}{_agreed(job, episodes, arm)}"
 
 
 def narrowed(job: Job) -> str:
@@ -58,6 +69,7 @@ def narrowed(job: Job) -> str:
         GapReport.load(job.path("diagnose/gaps.json")),
         estimates(job),
         heard_in(job),
+        residual_of(job),
     )
     found.space.save(job.path("narrow/space.json"))
     with whole(job.path("narrow/why.json")) as partial:
@@ -100,6 +112,21 @@ def _arm(job: Job, free: list[Episode]) -> Estimate:
     if not any(choice.taken for choice in more.choices):
         return replace(usual, choices=more.choices)
     return identify(world, free, space, chosen=more, check=job.settings.check, **told)
+
+
+def _learnt(job: Job, free: list[Episode], arm: Estimate, point: Point) -> str:
+    """What no number makes the arm do at a point, if motions that it never saw agree."""
+    if not doubts_of((arm,)):
+        return ""
+    job.tell("learning what no number explains")
+    try:
+        lesson = learn_residual(job.bare, free, point, threads=job.threads, on_progress=job.tell)
+    except TrueupError:  # too little was recorded, or the physics broke down
+        return ""
+    if lesson.residual is None:
+        return "; what no number explains could not be learnt"
+    lesson.residual.save(job.path(RESIDUAL))
+    return f"; of what no number explains, {100 * lesson.judgement.gain:.0f} % was learnt"
 
 
 def _too_late(estimate: Estimate, world: World) -> bool:

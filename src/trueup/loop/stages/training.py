@@ -12,6 +12,7 @@ from trueup import train
 from trueup.errors import TrueupError
 from trueup.evaluate import Evaluation, check_fit, evaluate, piloted, trials
 from trueup.files import whole, whole_folder
+from trueup.loop.estimates import world_of
 from trueup.loop.job import Job
 from trueup.loop.lock import locked
 from trueup.policies import Policy
@@ -70,7 +71,8 @@ def anew(job: Job) -> bool:
 def evaluated(job: Job, policy: Policy, space: Space) -> Evaluation:
     """A policy on fresh episodes of a space."""
     points, seeds = trials(space, job.settings.simulated, job.settings.seed + 1)
-    return evaluate(job.world, piloted(policy), points, seeds, threads=job.threads)
+    world = world_of(job, space)
+    return evaluate(world, piloted(policy), points, seeds, threads=job.threads)
 
 
 def percent(found: Evaluation) -> str:
@@ -127,7 +129,7 @@ def _trained(
 ) -> Trained:
     run = train.Run(
         folder=folder,
-        world=job.world,
+        world=world_of(job, space),
         plan=plan_named("prior", space),
         settings=settings,
         start=start,
