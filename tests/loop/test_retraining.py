@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from tests.loop.turns import TINY, job
 from tests.train.rigs import QUICK, made
 from tests.train.swing import Reach
 from trueup.evaluate import Evaluation
-from trueup.loop.stages.training import evaluated, retrain
+from trueup.loop.stages.training import evaluated, retrain, taught
 
 
 class Misled(Reach):
@@ -20,8 +21,16 @@ class Misled(Reach):
         return lambda seen, true: np.full_like(seen["goal"], -2.0)
 
 
-def test_where_lessons_lead_nowhere_the_starting_policy_is_tuned(tmp_path):
-    world = Misled()
+class OneSided(Reach):
+    """A world whose expert knows two thirds of the goals, and points away from the others."""
+
+    def expert(self):
+        return lambda seen, true: np.where(seen["goal"] > -0.35, seen["goal"], 2.0)
+
+
+@pytest.mark.parametrize(("kind", "anew"), [(Misled, False), (OneSided, True)])
+def test_where_lessons_lead_nowhere_the_starting_policy_is_tuned(tmp_path, kind, anew):
+    world = kind()
     begun = made(world, worlds=128, hidden=(32, 32), lessons=0)
     for _ in range(14):
         begun.learn()
@@ -31,7 +40,9 @@ def test_where_lessons_lead_nowhere_the_starting_policy_is_tuned(tmp_path):
     begun.policy().save(turn.path("train/policy"))
     world.space.save(turn.path("narrow/space.json"))
 
+    assert taught(turn, world.space) is anew
     told = retrain(turn)
+    assert turn.path("retrain/tuned").exists() is anew
 
     start = evaluated(turn, turn.policy("train/policy"), world.space)
     after = Evaluation.load(turn.path("retrain/evaluation.npz"))

@@ -14,7 +14,7 @@ from trueup import train
 from trueup.files import whole_folder
 from trueup.loop.estimates import identified_in
 from trueup.loop.job import Job
-from trueup.loop.stages.training import kept, anew, tuned
+from trueup.loop.stages.training import kept, taught, tuned
 from trueup.loop.stages.trying import told, tried
 from trueup.space import Space
 
@@ -58,7 +58,7 @@ def _controlled(name: str, job: Job) -> str:
 def _train(name: str, job: Job, space: Space, settings: train.Settings) -> None:
     """What knows nothing of the robot serves every robot: it is trained once, and kept."""
     folder = job.path(f"controls/{name}")
-    if name not in _OF_NO_ROBOT or not anew(job):
+    if name not in _OF_NO_ROBOT or not taught(job, space):
         tuned(job, folder, space, settings)
         return
     policy = kept(job, space, settings)

@@ -17,6 +17,9 @@ from trueup.loop.job import Job
 from trueup.loop.lock import locked
 from trueup.policies import Policy
 from trueup.randomize import plan_named
+from trueup.simulate import CpuWorlds, Worlds
+from trueup.simulate.advice import advised
+from trueup.simulate.rollout import Controller
 from trueup.space import Space
 from trueup.train import Progress, Trained
 from trueup.train.run import CHECKPOINT, POLICY
@@ -24,6 +27,9 @@ from trueup.versions import versions
 from trueup.worlds.scripted_expert import expert_of
 
 _DONE = "done.json"
+_ASKED = 64  # episodes
+_TEACHES = 0.5  # of them: who fails more often does not know how it is done there
+_MEND = "Mend the world's expert()."
 
 
 def start(job: Job) -> str:
@@ -42,13 +48,15 @@ def retrain(job: Job) -> str:
     """A policy for the narrowed space: begun anew, or, where that came to less, tuned."""
     space, settings = Space.load(job.path("narrow/space.json")), job.settings.tune
     trained = tuned(job, job.path("retrain"), space, settings)
-    found, how = evaluated(job, trained.policy, space), ""
-    if anew(job) and found.success_share < _started(job, space).success_share:
+    found = evaluated(job, trained.policy, space)
+    anew = trained.policy.provenance.parent is None
+    if anew and found.success_share < _started(job, space).success_share:
         trained = _tuned(job, job.path("retrain/tuned"), space, settings)
         with whole_folder(job.path("retrain/policy")) as partial:
             shutil.copytree(job.path("retrain/tuned") / POLICY, partial, dirs_exist_ok=True)
-        found, how = evaluated(job, trained.policy, space), " of tuning"
+        found, anew = evaluated(job, trained.policy, space), False
     found.save(job.path("retrain/evaluation.npz"))
+    how = "" if anew else " of tuning"
     return f"{percent(found)} in the trued-up simulator after {trained.steps:,} steps{how}"
 
 
@@ -56,16 +64,28 @@ def tuned(job: Job, folder: Path, space: Space, settings: train.Settings) -> Tra
     """Train for a space; goes on where a kill stopped it.
 
     Where the world has an expert, its lessons in that space are quicker than to teach a policy that
-    has learned another one, so the training begins anew. A policy of the user's own is tuned.
+    has learned another one, so the training begins anew. A policy of the user's own is tuned, and
+    so is any for a space in which the expert fails itself.
     """
-    if not anew(job):
+    if not taught(job, space):
         return _tuned(job, folder, space, settings)
     return _trained(job, folder, space, replace(settings, seed=job.settings.seed))
 
 
-def anew(job: Job) -> bool:
-    """Whether policies for another space begin with nothing but the lessons of an expert."""
-    return not job.settings.policy and expert_of(job.world) is not None
+def taught(job: Job, space: Space) -> bool:
+    """Whether a policy for a space begins with nothing but the lessons of an expert."""
+    world = world_of(job, space)
+    expert = None if job.settings.policy else expert_of(world)
+    if expert is None:
+        return False
+
+    def begin(worlds: Worlds) -> Controller:
+        assert isinstance(worlds, CpuWorlds)  # which tell what is true, too
+        return lambda step, seen: advised(expert, worlds, fix=_MEND, shared=True)
+
+    points, seeds = trials(space, _ASKED, job.settings.seed + 1)
+    found = evaluate(world, begin, points, seeds, threads=job.threads)
+    return found.success_share >= _TEACHES
 
 
 def evaluated(job: Job, policy: Policy, space: Space) -> Evaluation:
