@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,11 @@ class Misfit:
     before: Mapping[str, float]
     after: Mapping[str, float]
 
+    def undone(self, columns: Collection[str]) -> Misfit:
+        """The same, if some columns had not been fitted."""
+        after = {c: self.before[c] if c in columns else off for c, off in self.after.items()}
+        return replace(self, after=after)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
@@ -138,7 +143,28 @@ class Estimate:
         """
         before, after = (_joints_off(side) for side in (self.held.before, self.held.after))
         missing = self.check is not None and not self.check.inside
-        return missing and after > _OFF_RAD and after > _BETTER * before
+        return missing and _no_better(before, after)
+
+    def solid(self) -> Estimate | None:
+        """A hollow estimate without the joints that make it so; none where these are the most.
+
+        One joint that does what no number makes it do says nothing against the numbers of others.
+        """
+        held = {c: off for c, off in self.held.after.items() if c.startswith(f"{JOINTS}/")}
+        empty = {c for c, off in held.items() if _no_better(self.held.before[c], off)}
+        joints = {column.removeprefix(f"{JOINTS}/") for column in empty}
+        names = [name for name in self.belief.names if not joints & set(name.split("/"))]
+        if not joints or not names or 2 * len(empty) > len(held):
+            return None
+        aside = f"The numbers of {', '.join(sorted(joints))} were left aside: there, {HOLLOW}."
+        return replace(
+            self,
+            belief=self.belief.marginal(names),
+            findings=tuple(finding for finding in self.findings if finding.name in names),
+            fitted=self.fitted.undone(empty),
+            held=self.held.undone(empty),
+            notes=(*self.notes, aside),
+        )
 
     def to_json(self) -> dict[str, Any]:
         """A JSON object that `from_json` turns back into an equal estimate."""
@@ -237,6 +263,10 @@ def findings_of(
             )
         )
     return tuple(found)
+
+
+def _no_better(before: float, after: float) -> bool:
+    return after > _OFF_RAD and after > _BETTER * before
 
 
 def _joints_off(misfit: Mapping[str, float]) -> float:

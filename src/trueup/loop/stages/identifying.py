@@ -51,10 +51,12 @@ def identified(job: Job) -> str:
         )
     arm = _arm(job, free)
     arm = replace(arm, notes=(*unread, *arm.notes))
-    if arm.hollow:
+    solid = arm.solid() if arm.hollow else arm
+    if solid is None:
         job.path(ARM).unlink(missing_ok=True)
         learnt = _learnt(job, free, arm, Point({}))
         return f"{HOLLOW}, and was left aside{learnt}{_agreed(job, episodes, None)}"
+    arm = solid
     arm.save(job.path(ARM))
     probes = [episode for episode in episodes if kind_of(episode)]
     touched = _touched(job, probes, arm) if probes else ""
