@@ -26,7 +26,7 @@ from trueup.identify.residual.network import Network, drawn
 from trueup.identify.residual.readout import answers
 from trueup.replay import replayed
 from trueup.simulate import CpuWorlds
-from trueup.space import Point
+from trueup.space import Point, Space
 from trueup.worlds import Compiled, get
 
 WORLD = get("so101/arm")
@@ -337,3 +337,22 @@ def test_a_folder_that_holds_other_things_is_refused_before_the_work(tmp_path, c
     (tmp_path / "learnt" / "notes.txt").write_text("mine")
     assert main(words) == 2
     assert "holds other things" in capsys.readouterr().err
+
+
+def test_a_policy_is_trained_in_a_narrowed_world_with_what_was_learnt(learnt, tmp_path, capsys):
+    space, out = tmp_path / "space.json", tmp_path / "run"
+    told = ["--residual", str(learnt)]
+    assert main(["narrow", "so101/reach", *told, "--out", str(space)]) == 0
+    said = capsys.readouterr().out
+    assert "was learnt from recordings" in said
+    assert f"--space {space} --residual {learnt}" in " ".join(said.split())
+    few = ["--steps", "100", "--worlds", "16", "--out", str(out), "--no-expert"]
+    assert main(["train", "so101/reach", "--space", str(space), *few]) != 0
+    assert "--residual FOLDER" in " ".join(capsys.readouterr().err.split()) and not out.exists()
+    assert main(["train", "so101/reach", "--space", str(space), *told, *few]) == 0
+    assert SHARE in Space.load(out / "space.json")
+
+
+def test_what_was_learnt_and_a_world_without_it_contradict_each_other(learnt, capsys):
+    assert main(["train", "so101/reach", "--nominal", "--residual", str(learnt)]) != 0
+    assert "contradict each other" in " ".join(capsys.readouterr().err.split())

@@ -14,6 +14,7 @@ from trueup.cli import show
 from trueup.cli.options import Chosen
 from trueup.errors import TrueupError
 from trueup.evaluate import trials
+from trueup.identify.residual.effect import SHARE
 from trueup.simulate import CpuWorlds, Divergence, Rollout, Step, Trajectory
 from trueup.simulate.rollout import Controller
 from trueup.space import Point, Points, Space
@@ -118,6 +119,12 @@ def asked_space(world: World, patterns: tuple[str, ...], file: Path | None) -> S
     if file is None:
         return chosen_space(world, patterns)
     space = Space.load(file)
+    if SHARE in space and SHARE not in world.catalogue:
+        raise TrueupError(
+            f"{file} draws how much of a learnt residual a world has, and none was given.",
+            fix="`trueup train` takes it with --residual FOLDER; elsewhere, leave the parameter "
+            f"{SHARE} out of the space.",
+        )
     for name in space.names:
         world.catalogue.index(name)  # says what the world knows instead
     return space.select(*patterns) if patterns else space

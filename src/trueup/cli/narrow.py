@@ -14,6 +14,7 @@ from trueup.cli.findings import estimate_of
 from trueup.cli.options import File, Machine, OneWorld
 from trueup.diagnose import GapReport
 from trueup.errors import TrueupError
+from trueup.identify.residual import LearnedResidual
 from trueup.loop import trued_up
 from trueup.worlds import World
 
@@ -34,14 +35,17 @@ class Narrow(OneWorld, Machine):
     last one counts."""
     gaps: Annotated[File, arg(metavar="GAPS")] = None
     """Which gap costs how much: gaps.json of `trueup diagnose`."""
+    residual: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """What was learnt of the arm beside its numbers, as `trueup identify residual` writes it; give
+    it to `trueup train` as well."""
     out: Annotated[File, arg(metavar="FILE")] = None
     """Write the space here, for `trueup train --space`."""
 
     def run(self) -> None:
         """Narrow, then tell."""
-        if not self.estimate and not self.gaps:
+        if not self.estimate and not self.gaps and not self.residual:
             raise TrueupError(
-                "Nothing is known of the robot: neither --estimate nor --gaps was given.",
+                "Nothing is known of the robot: no --estimate, --gaps or --residual was given.",
                 fix="Record and identify it first: `trueup record`, `trueup identify`.",
             )
         if self.out:
@@ -52,7 +56,8 @@ class Narrow(OneWorld, Machine):
         world = self.opened_world()
         report = None if self.gaps is None else _of(world, GapReport.load(self.gaps), self.gaps)
         known = [estimate_of(world, path) for path in self.estimate]
-        found = trued_up(world, report, known)
+        learnt = None if self.residual is None else LearnedResidual.load(self.residual)
+        found = trued_up(world, report, known, learnt=learnt)
         if self.out:
             found.space.save(self.out)
         if self.json:
@@ -62,7 +67,9 @@ class Narrow(OneWorld, Machine):
             show.say(sentence)
         if self.out:
             show.say(f"Written: {self.out}")
-            show.say(f"Next: {show.command('trueup', 'train', self.world, '--space', self.out)}")
+            more = () if self.residual is None else ("--residual", self.residual)
+            words = ("trueup", "train", self.world, "--space", self.out, *more)
+            show.say(f"Next: {show.command(*words)}")
 
 
 def _of(world: World, report: GapReport, path: Path) -> GapReport:

@@ -18,6 +18,7 @@ from trueup.cli.files import check_distinct, writable_folder
 from trueup.cli.options import Count, File, Machine, OneWorld, Patterns
 from trueup.episodes import JointUnits
 from trueup.errors import TrueupError
+from trueup.identify.residual import LearnedResidual
 from trueup.policies import Policy
 from trueup.randomize import plan_named
 from trueup.space import Space
@@ -33,6 +34,7 @@ _FROM_REWARD = (
     "plan",
     "select",
     "space",
+    "residual",
     "nominal",
     "no_expert",
     "target",
@@ -77,6 +79,9 @@ class Train(OneWorld, Machine):
     nominal. By default: everything `trueup space WORLD` lists."""
     space: File = None
     """Draw from this space, as `trueup space WORLD --out FILE` writes it."""
+    residual: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """Add what `trueup identify residual` learnt to the world's servos; how much of it each copy
+    has is randomized, too."""
     nominal: bool = False
     """Randomize nothing."""
     start: Annotated[Path | None, arg(name="from", metavar="POLICY")] = None
@@ -109,6 +114,8 @@ class Train(OneWorld, Machine):
         """Train, then say what came of it."""
         self._check()
         world = self.opened_world()
+        if self.residual is not None:
+            world = LearnedResidual.load(self.residual).added_to(world)
         folder = self.out or _OUT / f"{world.name.replace('/', '-')}-{self.seed}"
         writable_folder(folder)
         if self.from_episodes:
@@ -163,6 +170,7 @@ class Train(OneWorld, Machine):
                 ("--nominal", self.nominal),
                 ("--space", self.space),
                 ("--select", self.select),
+                ("--residual", self.residual),
             )
             if value
         ]
