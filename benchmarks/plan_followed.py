@@ -2,9 +2,11 @@
 
 The robots are those of the row `loop`. On each, the policy is tried and diagnosed from its trials,
 and the plan is made. Then two copies of the run go on from there, with as many seconds of
-recordings each: one records the first item that a robot can carry out, the other whatever the lot
-falls on. Both identify, diagnose, true up and retrain as the loop does, in fewer steps than it
-takes. All of it is sim-to-sim. What is done is kept, so this can be interrupted.
+recordings each: one records the first item that a robot can carry out, the other what the lot falls
+on, of all that a plan may ask a robot to record, as a team does that has no diagnosis. A third is
+given single motions by lot, most of which identify an arm as well as any: it says how much of a
+plan is to record at all. All identify, diagnose, true up and retrain as the loop does, in fewer
+steps than it takes. All of it is sim-to-sim. What is done is kept, so this can be interrupted.
 """
 
 from __future__ import annotations
@@ -25,10 +27,11 @@ from trueup.files import whole
 from trueup.loop import Job, Settings
 from trueup.loop.stages import identifying, reading, recording, training, trying
 from trueup.plan import Costs, Protocol
+from trueup.plan.action import actions
 
 _STEPS = 400_000
-_BRANCHES = ("plan", "lot")
-_SETS = ("standard", "probes", "joints")  # of motions; the lot draws single ones
+_BRANCHES = ("plan", "lot", "motions")
+_SETS = ("standard", "probes", "joints")  # of motions; the lot of motions draws single ones
 _RESAMPLED = 2000
 
 Row = dict[str, Any]
@@ -69,10 +72,11 @@ def _followed(path: Path, out: Path, loop: Path, threads: int) -> Row:
         return {"name": path.stem, "first": ""}
     seconds = _lasting(first.work.motions)
     generator = np.random.default_rng([31, *path.stem.encode()])
-    lot = _by_lot(seconds, generator)
-    found: Row = {"name": path.stem, "first": first.title, "seconds": seconds, "drawn": lot}
+    drawn = {"lot": _by_lot(seconds, generator), "motions": _of_single(seconds, generator)}
+    found: Row = {"name": path.stem, "first": first.title, "seconds": seconds, "drawn": drawn}
     found["before"] = _won(base, "train", "before")
-    for name, motions in zip(_BRANCHES, (first.work.motions, lot), strict=True):
+    for name in _BRANCHES:
+        motions = drawn.get(name, first.work.motions)
         chosen = replace(settings, motions=tuple(motions), seconds=seconds)
         branch = replace(base, folder=folder / name, settings=chosen)
         shutil.copytree(base.folder, branch.folder, dirs_exist_ok=True)
@@ -88,6 +92,18 @@ def _lasting(motions: Sequence[str]) -> float:
 
 
 def _by_lot(seconds: float, generator: np.random.Generator) -> list[str]:
+    """What actions record that a robot carries out alone, in an order by lot, as much as fits."""
+    alone = {name: a for name, a in actions().items() if a.motions and not a.conditions}
+    chosen: dict[str, None] = {}
+    for name in generator.permutation(sorted(alone)).tolist():
+        for motion in alone[name].motions:
+            if motion not in chosen and _lasting([motion]) <= seconds:
+                chosen[motion] = None
+                seconds -= _lasting([motion])
+    return list(chosen)
+
+
+def _of_single(seconds: float, generator: np.random.Generator) -> list[str]:
     """Single motions and probes, in an order by lot, as many as fit."""
     lasting = {n: s for n, s in Costs.usual().motion_s.items() if n not in _SETS}
     chosen: list[str] = []
@@ -119,21 +135,26 @@ def _won(job: Job, folder: str, name: str) -> float:
 
 
 def _measures(rows: Sequence[Row]) -> list[Measure]:
-    before, plan, lot = (np.array([row[n] for row in rows]) for n in ("before", *_BRANCHES))
+    return [
+        _against(rows, "lot", "recordings by lot", Target(side="≥", value=2.0)),
+        _against(rows, "motions", "single motions by lot", None),
+    ]
+
+
+def _against(rows: Sequence[Row], other: str, words: str, target: Target | None) -> Measure:
+    before, plan, lot = (np.array([row[n] for row in rows]) for n in ("before", "plan", other))
     ratio = (plan - before).mean() / (lot - before).mean()
     generator = np.random.default_rng(0)
     again = generator.integers(0, len(rows), (_RESAMPLED, len(rows)))
     spread = (plan - before)[again].mean(axis=1) / (lot - before)[again].mean(axis=1)
     low, high = np.quantile(spread, [0.05, 0.95])
     told = f"{len(rows)} realities, sim-to-sim; {100 * before.mean():.0f} % before"
-    return [
-        Measure(
-            what="success that the plan's first item brings back, against recordings by lot",
-            value=float(ratio),
-            unit="×",
-            spread=(float(low), float(high)),
-            target=Target(side="≥", value=2.0),
-            note=f"{told}; {100 * plan.mean():.0f} % against {100 * lot.mean():.0f} % afterwards",
-            details={row["name"]: {n: row[n] for n in ("before", *_BRANCHES)} for row in rows},
-        )
-    ]
+    return Measure(
+        what=f"success that the plan's first item brings back, against {words}",
+        value=float(ratio),
+        unit="×",
+        spread=(float(low), float(high)),
+        target=target,
+        note=f"{told}; {100 * plan.mean():.0f} % against {100 * lot.mean():.0f} % afterwards",
+        details={row["name"]: {n: row[n] for n in ("before", "plan", other)} for row in rows},
+    )
