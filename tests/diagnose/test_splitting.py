@@ -140,3 +140,29 @@ def test_how_much_is_theirs_nobody_knows():
     half, most = (next(s for s in doubted(e).shares if s.gap == "latency") for e in (0.5, 0.97))
     assert half.high - half.low > 40.0 > most.high - most.low
     assert half.low < 10.0 and half.high > 45.0
+
+
+@pytest.mark.parametrize(("explained", "points"), [(1.0, -8.0), (0.0, 6.0)])
+def test_a_gap_is_not_thanked_for_what_it_saves_from_one_that_is_not_believed(explained, points):
+    """A soft arm makes up for a late camera; a camera that is late at random it cannot help."""
+    found = Attribution(
+        gaps=("visual", "actuation"),
+        nominal=np.ones(40),
+        identified=np.repeat([0.0, 1.0], 20),
+        shares={"visual": Cost(value=0.58, spread=0.0), "actuation": Cost(value=-0.08, spread=0.0)},
+        alone={"visual": Cost(value=0.72, spread=0.0), "actuation": Cost(value=0.06, spread=0.0)},
+        pairs={("visual", "actuation"): Cost(value=-0.28, spread=0.0)},
+    )
+    visual = np.eye(len(GAPS))[GAPS.index("visual")]
+    doubt = Doubt(what="Frames are late at random.", gaps=("visual",), explained=explained)
+    made = split(
+        Answer(parts=visual, low=visual, high=visual),
+        found,
+        Rate(successes=400, trials=400),
+        Rate(successes=10, trials=20),
+        0.0,
+        np.random.default_rng(0),
+        doubts=(doubt,),
+    )
+    share = next(share for share in made.shares if share.gap == "actuation")
+    assert share.points == pytest.approx(points)

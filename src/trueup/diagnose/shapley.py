@@ -89,7 +89,8 @@ class Attribution:
         """The same proportions of another loss, less sure by as much as that is another."""
         shares = {gap: _rescaled(cost, factor) for gap, cost in self.shares.items()}
         alone = {gap: _rescaled(cost, factor) for gap, cost in self.alone.items()}
-        return replace(self, shares=shares, alone=alone)
+        pairs = {pair: _rescaled(cost, factor) for pair, cost in self.pairs.items()}
+        return replace(self, shares=shares, alone=alone, pairs=pairs)
 
     def void(self) -> Attribution:
         """The same gaps, none of which explains anything."""

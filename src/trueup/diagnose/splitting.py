@@ -149,7 +149,8 @@ def _accounted(
         columns = [GAPS.index(gap) for gap in names]
         if costs is None:
             costs = np.array([[found.shares[gap].value for gap in names]])
-        costs = _no_more_than(costs * trusted[:, columns], loss)
+        believed = trusted[:, columns]
+        costs = _no_more_than(_without(costs, names, found, believed) * believed, loss)
         beyond = np.maximum(points[:, columns] * trusted[:, columns] - costs, 0.0)
         too_much = np.maximum(costs - np.maximum(points[:, columns], 0.0), 0.0).sum(axis=1)
         others = np.setdiff1d(np.arange(len(GAPS)), columns)
@@ -160,6 +161,23 @@ def _accounted(
         points[:, columns] += costs
     rest = loss - points.sum(axis=1)
     return np.column_stack([points, rest])
+
+
+def _without(
+    costs: np.ndarray, names: Sequence[str], found: Attribution, trusted: np.ndarray
+) -> np.ndarray:
+    """(k, g) costs, less what gaps cost, or save, only together with others that are not trusted.
+
+    Half of what two cost together beyond each alone is in either's share. If the one is not as it
+    was fitted, the other costs what it costs alone.
+    """
+    alone = np.broadcast_to(costs, (len(trusted), len(names))).copy()
+    for pair, cost in found.pairs.items():
+        if set(pair) <= set(names):
+            a, b = (names.index(gap) for gap in pair)
+            alone[:, a] -= 0.5 * cost.value * (1.0 - trusted[:, b])
+            alone[:, b] -= 0.5 * cost.value * (1.0 - trusted[:, a])
+    return alone
 
 
 def _no_more_than(costs: np.ndarray, loss: np.ndarray) -> np.ndarray:
