@@ -89,7 +89,7 @@ def held(before: float, after: float, usual: float = 0.0015):
     """An estimate of hand and eye: by how much they were apart, in m, and by how much they are."""
     known = estimate({"visual/camera/shift_x": (0.02, 0.001), "actuation/gripper/kp": (9.0, 0.1)})
     apart = Misfit(episodes=3, before={"cube_position": before}, after={"cube_position": after})
-    return replace(known, noise={"cube_position": usual}, fitted=apart, held=apart)
+    return replace(known, noise={"cube_position": usual}, each=apart)
 
 
 def test_hand_and_eye_that_no_number_makes_agree_are_a_doubt_about_all_that_was_fitted():

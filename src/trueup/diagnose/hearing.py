@@ -36,6 +36,8 @@ class Told(Protocol):
     @property
     def held(self) -> Any: ...
     @property
+    def each(self) -> Any: ...
+    @property
     def noise(self) -> Mapping[str, float]: ...
     @property
     def varies(self) -> Mapping[str, float]: ...
@@ -99,15 +101,14 @@ def _less(before: float, after: float) -> float:
 
 def _apart(one: Told) -> Iterator[Doubt]:
     """Things that were held and are not seen where the hand has them, whatever the numbers."""
-    if one.varies:  # frames that are late by chance: said by themselves
+    if one.varies or one.each is None:  # frames that are late by chance: said by themselves
         return
     for column, usual in one.noise.items():
-        off = max(side.after.get(column, 0.0) for side in (one.fitted, one.held))
-        if "/" in column or off <= _APART * usual:
+        before, after = (side.get(column, 0.0) for side in (one.each.before, one.each.after))
+        if "/" in column or after <= _APART * usual:
             continue
-        before, after = (side.get(column, 0.0) for side in (one.held.before, one.held.after))
         yield Doubt(
-            what=f"Unmodelled: hand and eye disagree about {column} by {1e3 * off:.1f} mm after "
+            what=f"Unmodelled: hand and eye disagree about {column} by {1e3 * after:.1f} mm after "
             f"all, where {1e3 * usual:.1f} mm would be usual.",
             gaps=_gaps(one),
             explained=_less(before, after),

@@ -94,6 +94,8 @@ class Estimate:
         unseen: Sentences: what the data cannot tell.
         fitted: The misfit of what was fitted.
         held: The misfit of what was kept out of the fit.
+        each: The misfit of a usual episode or hold, the median of all: one in which a thing slipped
+            says little there. None where they were not looked at one by one.
         noise: Standard deviation of what no parameter explains, by column.
         check: Whether reality lies inside what the fitted space can produce; none if not asked.
         choices: Effects that were tried, and whether unseen recordings spoke for them.
@@ -112,6 +114,7 @@ class Estimate:
     fitted: Misfit
     held: Misfit
     noise: Mapping[str, float]
+    each: Misfit | None = None
     check: Check | None = None
     choices: tuple[Choice, ...] = ()
     notes: tuple[str, ...] = ()
@@ -176,6 +179,7 @@ class Estimate:
             "unseen": list(self.unseen),
             "fitted": vars(self.fitted),
             "held": vars(self.held),
+            "each": None if self.each is None else vars(self.each),
             "noise": dict(self.noise),
             "check": None if self.check is None else self.check.to_json(),
             "choices": [choice.to_json() for choice in self.choices],
@@ -212,6 +216,7 @@ def _read(data: Mapping[str, Any]) -> Estimate:
         unseen=tuple(data["unseen"]),
         fitted=Misfit(**data["fitted"]),
         held=Misfit(**data["held"]),
+        each=None if data.get("each") is None else Misfit(**data["each"]),
         noise=data["noise"],
         check=None if data.get("check") is None else Check.from_json(data["check"]),
         choices=tuple(Choice.from_json(row) for row in data.get("choices", ())),

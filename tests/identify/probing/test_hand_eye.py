@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from trueup.diagnose.hearing import doubts_of
 from trueup.episodes import Channel
 from trueup.errors import TrueupError
 from trueup.hardware import open_robot
+from trueup.identify import Estimate
 from trueup.identify.probing import identify_hand_eye
 from trueup.identify.probing.grasps import grasps_in, seen_in
 from trueup.record import Carry, Tilt, record
@@ -114,6 +116,20 @@ def test_frames_that_are_missed_are_what_the_catalogue_has(tmp_path):
 def test_encoders_that_say_the_last_again_do_not_part_hand_and_eye(tmp_path):
     found = identify_hand_eye(WORLD, carried(tmp_path, {"sensing/encoder/dropout": 0.3}, cells=3))
     assert found.fitted.after["cube_position"] < 0.0015
+
+
+def test_one_hold_in_which_the_thing_slips_is_no_doubt_about_the_others(tmp_path):
+    first, *others = carried(tmp_path, {**ZEROS, **SEEN}, cells=5)
+    seen = first["cube_position"]
+    jumps = np.sign(np.sin(seen.time_s))[:, None] * [0.01, 0.005, 0.0]
+    moved = replace(seen, values=seen.values + jumps)
+    slipped = replace(first, signals={**first.signals, "cube_position": moved})
+    found = identify_hand_eye(WORLD, [*others, slipped])
+    apart = max(side.after["cube_position"] for side in (found.fitted, found.held))
+    assert apart > 3.0 * found.noise["cube_position"]
+    assert found.each.after["cube_position"] < found.noise["cube_position"]
+    assert doubts_of([found]) == ()
+    assert Estimate.from_json(found.to_json()).each == found.each
 
 
 def test_frames_in_step_are_said_nothing_of(off):

@@ -169,6 +169,15 @@ class Agreement:
         found = [self._sizes(at, grasps) for at in (self._nominal(), x)]
         return Misfit(episodes=len(grasps), before=found[0], after=found[1])
 
+    def misfit_of_each(self, x: np.ndarray, grasps: Sequence[Grasp]) -> Misfit:
+        """The same of a usual hold: medians over holds, in some of which the thing may slip."""
+        found = [self.misfit(x, [grasp]) for grasp in grasps]
+        before, after = (
+            {c: float(np.median([side[c] for side in sides if c in side])) for c in sides[0]}
+            for sides in ([one.before for one in found], [one.after for one in found])
+        )
+        return Misfit(episodes=len(grasps), before=before, after=after)
+
     def _sizes(self, x: np.ndarray, grasps: Sequence[Grasp]) -> Mapping[str, float]:
         apart = self._apart(x, grasps)
         sizes = {self._seen.position: float(np.sqrt((apart.place**2).mean()))}

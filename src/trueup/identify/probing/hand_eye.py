@@ -69,6 +69,7 @@ def identify_hand_eye(
         unseen=tuple(_unseen(problem, told, covariance)),
         fitted=problem.misfit(x, fit),
         held=problem.misfit(x, held),
+        each=problem.misfit_of_each(x, grasps),
         noise={seen.position: float(np.hypot(PLACE_M, noise[0]))},
         notes=tuple(_out_of_step(problem)),
         varies={LATE: problem.unsure_s} if _late(problem) else {},
