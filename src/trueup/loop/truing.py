@@ -91,7 +91,7 @@ def _of_learnt(learnt: LearnedResidual) -> str:
     gain = 100 * float(learnt.judgement["gain"])
     return (
         "What no number makes the joints do was learnt from recordings, and takes "
-        f"{gain:.0f} % off what they were still off by: half of it, all of it, or between."
+        f"{gain:.0f} % off what they were still off by: worlds have half of it to half as much again."
     )
 
 

@@ -18,6 +18,7 @@ from trueup.worlds import World
 from trueup.worlds.answers import effects_of
 
 SHARE = "actuation/residual/share"
+_LEAST, _MOST = 0.5, 1.5  # of what was learnt: a network that is held at zero learns too little
 HOLD_S = 0.02
 """How often the network is asked; its torque is held in between."""
 
@@ -27,7 +28,7 @@ class ResidualEffect(Effect):
     """The torque that a network learnt to add at each servo, from recordings.
 
     A share of 0 is the plain world and 1 is all that was learnt. By default worlds get from half of
-    it to all, since nobody knows it better than that outside the motions it was learnt from.
+    it to half as much again, since nobody knows it better outside the motions it was learnt from.
     """
 
     network: Network
@@ -40,8 +41,8 @@ class ResidualEffect(Effect):
                 unit="1",
                 nominal=0.0,
                 low=0.0,
-                high=1.0,
-                prior=Uniform(0.5, 1.0),
+                high=_MOST,
+                prior=Uniform(_LEAST, _MOST),
                 source="share of the learnt residual; 1 is what was judged on unseen motions",
             ),
         )
