@@ -90,8 +90,8 @@ def trued_up(
 def _of_learnt(learnt: LearnedResidual) -> str:
     gain = 100 * float(learnt.judgement["gain"])
     return (
-        "What no number makes the joints do was learnt from recordings, and takes "
-        f"{gain:.0f} % off what they were still off by: worlds have half of it to half as much again."
+        f"What no number makes the joints do was learnt from recordings, and takes {gain:.0f} % "
+        "off what they were still off by: worlds have half of it to half as much again."
     )
 
 

@@ -127,6 +127,7 @@ def test_one_hold_in_which_the_thing_slips_is_no_doubt_about_the_others(tmp_path
     found = identify_hand_eye(WORLD, [*others, slipped])
     apart = max(side.after["cube_position"] for side in (found.fitted, found.held))
     assert apart > 3.0 * found.noise["cube_position"]
+    assert found.each is not None
     assert found.each.after["cube_position"] < found.noise["cube_position"]
     assert doubts_of([found]) == ()
     assert Estimate.from_json(found.to_json()).each == found.each
