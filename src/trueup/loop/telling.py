@@ -13,7 +13,7 @@ from trueup.episodes import Dataset, Episode
 from trueup.errors import TrueupError
 from trueup.evaluate import Comparison, Evaluation
 from trueup.identify import readable
-from trueup.identify.probing.probes import kind_of
+from trueup.identify.probing.probes import moves_freely
 from trueup.loop.counted import counted
 from trueup.loop.estimates import estimates, identified_in
 from trueup.loop.folder import Origin
@@ -108,16 +108,22 @@ def _failures(job: Job, trials: list[Episode]) -> Mapping[str, Any] | None:
 
 
 def _recorded(job: Job) -> dict[str, Any]:
-    """What was recorded, and the last free motion over the simulator."""
+    """What was recorded, and a motion of it over the simulator."""
     if not job.path(DATA).is_dir():
         return {}
     data = Dataset.open(job.path(DATA))
     found: dict[str, Any] = {"recorded": Recorded.of(data)}
-    free = [episode for episode in readable(data)[0] if not kind_of(episode)]
-    if estimates(job) and free:
+    motion = shown_motion(data)
+    if estimates(job) and motion is not None:
         world, point = identified_in(job, job.bare)
-        found["overlays"] = overlaid(world, free[-1], point, threads=job.threads)
+        found["overlays"] = overlaid(world, motion, point, threads=job.threads)
     return found
+
+
+def shown_motion(data: Dataset) -> Episode | None:
+    """The last motion in which nothing was touched: the bare arm has no table, and no thing."""
+    free = [episode for episode in readable(data)[0] if moves_freely(episode)]
+    return free[-1] if free else None
 
 
 def _controls(job: Job) -> tuple[Control, ...]:
