@@ -61,7 +61,7 @@ def test_a_diagnosis_says_which_gaps_are_randomized_wider(tmp_path, known, capsy
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "neither --estimate nor --gaps"),
+        ((), "no --estimate, --gaps or --residual"),
         (("--estimate", "missing.json"), "missing.json"),
     ],
 )
