@@ -25,7 +25,7 @@ from trueup.files import whole
 from trueup.policies import Policy
 from trueup.streams import seeds_from
 
-_EPISODES = 200
+_EPISODES = 500
 _TELLS = 0.25  # of the loss: a gap that costs less is not asked for
 _DEPTHS = (("look", "from trials alone"), ("diagnose", "with what was recorded"))
 

@@ -38,6 +38,10 @@ _EACH = 15
 _PAIRS = 4  # realities of two gaps for one of each gap
 _SLACK = 0.5  # points by which an interval may miss: what rounding does
 
+KEPT = "diagnose/recorded/*/row.json"
+"""Where rows are, below the folder of all numbers."""
+_LONG = ("departures", "failures", "sentences", "notes", "made")  # of a report, for its readers
+
 Row = dict[str, Any]
 
 
@@ -52,7 +56,7 @@ def measure(effort: Effort) -> list[Measure]:
         truth = played(world, policy, bank.nominal, (kind, number), effort.out)
         if truth is not None:
             rows.append(_row(f"{kind}-{number:03d}", truth, policy, effort))
-    return _lines(rows)
+    return judgement(rows)
 
 
 def _wanted(effort: Effort) -> list[tuple[str, int]]:
@@ -122,12 +126,17 @@ def _diagnosed(job: Job, effort: Effort) -> Row:
         shutil.copytree(start / folder, job.path(str(folder)), dirs_exist_ok=True)
     began, seconds, told = perf_counter(), {}, {}
     for name, stage in _STAGES.items():
-        told[name] = stage(job)
-        seconds[name], began = perf_counter() - began, perf_counter()
-    reports = {
-        words: GapReport.load(job.path(f"{words}/gaps.json")).to_json()
-        for words in ("look", "diagnose")
-    }
+        try:
+            told[name] = stage(job)
+        except TrueupError as error:  # an arm too weak for any motion: trials are all there is
+            told[name] = error.what
+            break
+        finally:
+            seconds[name], began = perf_counter() - began, perf_counter()
+    seconds = dict.fromkeys(_STAGES, 0.0) | seconds
+    look = GapReport.load(job.path("look/gaps.json")).to_json()
+    last = job.path("diagnose/gaps.json")
+    reports = {"look": look, "diagnose": GapReport.load(last).to_json() if last.exists() else look}
     return {"told": told, "seconds": seconds, "reports": reports}
 
 
@@ -148,7 +157,14 @@ _STAGES = {
 # Judging ------------------------------------------------------------------------------------------
 
 
-def _lines(rows: Sequence[Row]) -> list[Measure]:
+def slim(row: Row) -> Row:
+    """A row as it is kept with the code: shares and their intervals."""
+    empty = {name: {} if name in ("failures", "made") else [] for name in _LONG}
+    return {**row, "reports": {k: {**r, **empty} for k, r in row["reports"].items()}}
+
+
+def judgement(rows: Sequence[Row]) -> list[Measure]:
+    """Lines of the table."""
     found = [
         line
         for depth, words, first in (

@@ -33,6 +33,8 @@ _STEPS = 400_000
 _BRANCHES = ("plan", "lot", "motions")
 _SETS = ("standard", "probes", "joints")  # of motions; the lot of motions draws single ones
 _RESAMPLED = 2000
+KEPT = "plan/rows/*.json"
+"""Where rows are, below the folder of all numbers."""
 
 Row = dict[str, Any]
 
@@ -44,7 +46,7 @@ def measure(effort: Effort) -> list[Measure]:
         row(path, effort.out / "plan", loop, threads=effort.threads)
         for path in realities(loop, wanted)
     ]
-    return _measures([row for row in rows if row["first"]])
+    return judgement(rows)
 
 
 def row(path: Path, out: Path, loop: Path, *, threads: int = 0) -> Row:
@@ -134,7 +136,14 @@ def _won(job: Job, folder: str, name: str) -> float:
     return float(judged(job, folder, name).mean())
 
 
-def _measures(rows: Sequence[Row]) -> list[Measure]:
+def slim(row: Row) -> Row:
+    """A row as it is kept with the code."""
+    return row
+
+
+def judgement(rows: Sequence[Row]) -> list[Measure]:
+    """Lines of the table, of robots for which a plan has something to record."""
+    rows = [row for row in rows if row["first"]]
     return [
         _against(rows, "lot", "recordings by lot", Target(side="≥", value=2.0)),
         _against(rows, "motions", "single motions by lot", None),
