@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from trueup.effects.latency import ActionDelay
 from trueup.episodes import Episode
+from trueup.identify.beginning import best_start
 from trueup.identify.cutting import after, liveliest, shortened
 from trueup.identify.fitting import fitted, gone_on
 from trueup.identify.problem import Problem
@@ -165,7 +166,7 @@ class Chooser:
     def _tried(self, now: Chosen, suspect: Suspect, longest_s: float) -> Chosen:
         self.tell(f"trying: {suspect}")
         space, start = _with(self.world, now, suspect)
-        u = self._trial(space, start, longest_s)
+        u = self._trial(space, start, longest_s, added=suspect.parameters)
         errors = self._errors(space, u, longest_s)
         gain, spread = _gain(now.errors, errors)
         taken = gain > max(_LEAST_GAIN, spread)
@@ -175,10 +176,14 @@ class Chooser:
             return replace(now, choices=(*now.choices, choice))
         return Chosen(space=space, u=u, choices=(*now.choices, choice), errors=errors)
 
-    def _trial(self, space: Space, start: np.ndarray, longest_s: float) -> np.ndarray:
+    def _trial(
+        self, space: Space, start: np.ndarray, longest_s: float, added: Collection[str] = ()
+    ) -> np.ndarray:
         """Some steps from a start (d,), by the beginnings of the recordings alone."""
         parts = [shortened(episode, longest_s) for episode in self.episodes]
         problem = Problem(self.world, parts, space, **self.options)
+        if any(name.startswith("actuation/") for name in added):
+            start = best_start(problem, start, added)
         return gone_on(problem, start, self.tell, most=_STEPS).u
 
     def _errors(self, space: Space, u: np.ndarray, longest_s: float) -> np.ndarray:
