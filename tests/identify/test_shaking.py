@@ -10,12 +10,22 @@ from trueup.identify.shaking import shaking_readings
 from trueup.space import Uniform
 
 
-def test_how_noisy_commands_are_is_found():
-    found = shaking_readings(WORLD, [recorded({CommandNoise.name: 0.03}, seconds=20.0)], {})
-    prior = found[CommandNoise.name]
+@pytest.mark.parametrize(
+    ("size", "encoders"),
+    [(0.03, 0.0), (0.0045, 0.0005)],
+    ids=["much", "little, and all that is left"],
+)
+def test_how_noisy_commands_are_is_found(size, encoders):
+    truth = {CommandNoise.name: size, "sensing/encoder/noise": encoders}
+    prior = shaking_readings(WORLD, [recorded(truth, seconds=20.0)], {})[CommandNoise.name]
     assert isinstance(prior, Uniform)
     low, high = prior.support(0.0, 1.0)
-    assert low <= 0.03 <= high
+    assert low <= size <= high
+
+
+def test_little_noise_beside_something_else_is_not_told():
+    truth = {CommandNoise.name: 0.0045, "actuation/shoulder_lift/kp": 10.0}
+    assert shaking_readings(WORLD, [recorded(truth, seconds=20.0)], {}) == {}
 
 
 @pytest.mark.parametrize(

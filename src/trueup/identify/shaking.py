@@ -2,7 +2,8 @@
 
 An encoder that is noisy reads positions that jump about, and speeds that have nothing to do with
 them. A joint that is shaken really moves: its readings of position and of speed say the same. Gears
-that are rough shake it as well, but only while they turn.
+that are rough shake it as well, but only while they turn; and no joint as much as the next, where
+noise on commands moves all of them alike.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ _SPEEDS = "joint_velocity"
 _LOWEST_HZ, _HIGHEST = 7.0, 0.96  # above what motions and servos do; of half the rate of readings
 _FIRST_RAD, _LEAST_RAD = 0.02, 0.008  # policies are trained with less than that
 _ROUNDS = 2  # joints that stick answer more to much than to little
-_ALIKE = 0.4  # correlation of speeds that were read with those that positions make
+_ALIKE, _SOMEWHAT = 0.4, 0.2  # correlation of speeds that were read with those positions make
 _SLOWLY = 0.4  # of what there is while a joint moves fast, there is while it is slow
+_EVEN = 1.25  # times: joints that noise alone moves are off by as many times what it makes of them
+_ALL = (0.7, 1.3)  # of how far joints are off: what noise makes of it where it is all there is
+_HEARD_RAD = 0.001  # less than a servo's tick
 _SURE = 0.2  # of its size
 
 
@@ -32,6 +36,8 @@ def shaking_readings(
     world: World, episodes: Sequence[Episode], at: Mapping[str, float], *, threads: int = 0
 ) -> dict[str, Prior]:
     """How noisy commands are when they arrive; nothing where they are as they were sent.
+
+    Little noise is told only where it is all that is left of every joint: there is little of much.
 
     Args:
         world: The arm without its task.
@@ -46,16 +52,19 @@ def shaking_readings(
     period_s = having[0].period_s
     steady = _replayed(world, having, known, threads)
     heard = _Band([(r[JOINTS].residual[0], r[_SPEEDS].residual[0]) for r in steady], period_s)
-    if heard.alike < _ALIKE or _slowly(steady) < _SLOWLY:
+    if heard.alike < _SOMEWHAT:
         return {}
-    noise, found = world.catalogue[CommandNoise.name], _FIRST_RAD
+    noise, found, all_of_it = world.catalogue[CommandNoise.name], _FIRST_RAD, False
     for _ in range(_ROUNDS):
         moved = _replayed(world, having, {**known, CommandNoise.name: found}, threads)
         apart = [_apart(a, b) for a, b in zip(steady, moved, strict=True)]
         answered = _Band(apart, period_s).power
-        found *= float(np.clip(np.sqrt(heard.power / max(answered, 1e-12)), 0.1, 4.0))
-        found = min(found, noise.high)
-    if found < _LEAST_RAD:
+        factor = float(np.clip(np.sqrt(heard.power / max(answered, 1e-12)), 0.1, 4.0))
+        all_of_it = _all_of_it(steady, apart, factor)
+        found = min(factor * found, noise.high)
+    clear = heard.alike >= _ALIKE and _slowly(steady) >= _SLOWLY
+    much = clear and found >= _LEAST_RAD
+    if not much and not (all_of_it and found >= _HEARD_RAD):
         return {}
     low, high = (1.0 - _SURE) * found, (1.0 + _SURE) * found
     return {CommandNoise.name: Uniform(low, min(high, noise.high))}
@@ -70,6 +79,24 @@ def _replayed(
 def _apart(steady: Mapping[str, Track], moved: Mapping[str, Track]) -> tuple[np.ndarray, ...]:
     """By how much a shaken arm is elsewhere, and moves otherwise."""
     return tuple(moved[n].simulated[0] - steady[n].simulated[0] for n in (JOINTS, _SPEEDS))
+
+
+def _all_of_it(
+    steady: Sequence[Mapping[str, Track]], apart: Sequence[tuple[np.ndarray, ...]], factor: float
+) -> bool:
+    """Whether every joint is off by as much as noise moves it that is so many times as large."""
+    off = _sizes([row[JOINTS].residual[0] for row in steady])
+    made = factor * _sizes([positions for positions, _ in apart])
+    there = np.isfinite(off) & np.isfinite(made)
+    times = off[there] / np.maximum(made[there], 1e-9)
+    if not len(times) or times.max() > _EVEN * times.min():
+        return False
+    return bool(_ALL[0] <= np.median(times) <= _ALL[1])
+
+
+def _sizes(recordings: Sequence[np.ndarray]) -> np.ndarray:
+    """(joints,) root mean square."""
+    return np.sqrt((np.concatenate(list(recordings)) ** 2).mean(axis=0))
 
 
 def _slowly(tracks: Sequence[Mapping[str, Track]]) -> float:

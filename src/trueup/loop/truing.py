@@ -72,7 +72,8 @@ def trued_up(
     rest = _others(world, report, settled)
     priors = {p.name: scaled(p, widths[p.gap]) for p in rest}
     priors |= {n: p for n, p in (heard or {}).items() if n in priors and _fits(rest, n, p)}
-    priors |= _shaken(rest.narrowed(priors), known, learnt)
+    if CommandNoise.name not in (heard or {}):
+        priors |= _shaken(rest.narrowed(priors), known, learnt)
     space = world.catalogue.select(*settled, *rest.names).narrowed(priors)
     for joint in beliefs:
         space = space.narrowed(joint)
