@@ -14,6 +14,7 @@ NAMES = (
     "actuation/elbow_flex/kp",
     "actuation/supply_voltage",
     "actuation/command_noise",
+    "actuation/elbow_flex/zero_offset",
     "latency/action_delay",
     "latency/encoder_delay",
     "latency/drop_probability",
@@ -41,6 +42,7 @@ def test_of_two_families_one_is_half():
     ("identified", "shows", "hidden"),
     [
         ("actuation/elbow_flex/kp", "actuation/supply_voltage", "actuation/command_noise"),
+        ("actuation/elbow_flex/kp", "actuation/supply_voltage", "actuation/elbow_flex/zero_offset"),
         ("latency/action_delay", "latency/encoder_delay", "latency/drop_probability"),
     ],
 )

@@ -31,6 +31,7 @@ FEWEST = 5
 
 _LEAST = 0.05  # of success: a smaller loss has no cause worth a search
 _SLIGHTLY = 1.5  # times what was lost: an identification that explains so much is about right
+_VAGUE = 0.8  # of what was believed before: as much left, and recordings tell nothing of a number
 _SURELY = 0.98  # confidence at which trials contradict an identification
 
 
@@ -205,7 +206,7 @@ def _split(
         return None
     tell("reading the trials")
     known = [gap for gap in (found.gaps if found else ()) if gap in GAPS]
-    names = (*belief_of(case.world, case.beliefs).names, *case.usual) if found else ()
+    names = _told(case) if found else ()
     reader = Reader(case.bank, len(case.trials.episodes), names, seed=seed)
     signed = signature(seen.some(np.arange(min(len(seen.success), max(case.bank.signatures)))))
     missing = [name for name in case.bank.features if name not in signed.names]
@@ -223,6 +224,13 @@ def _split(
     strange = [case.bank.features[i] for i in familiar.strangest(values)]
     parts.made.update({"familiar_p": p, "strangest": strange, "read_trials": reader.count})
     return parts
+
+
+def _told(case: Case) -> tuple[str, ...]:
+    """Parameters that recordings tell, and not only have been asked for."""
+    open_ = {departure.name for departure in case.departures if departure.left >= _VAGUE}
+    fitted = belief_of(case.world, case.beliefs).names
+    return (*(name for name in fitted if name not in open_), *case.usual)
 
 
 def _contradicted(found: Attribution, measured: Rate) -> bool:

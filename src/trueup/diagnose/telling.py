@@ -14,7 +14,8 @@ _STAND_FOR = {
     "latency/action_delay": ("latency/encoder_delay", "latency/*/delay"),
 }
 """What is fitted, and what shows in it although it is not: a weak supply looks like soft servos."""
-_NEVER = ("actuation/command_noise",)
+_NEVER = ("actuation/command_noise", "actuation/*/zero_offset")
+"""What no fit stands for: where a joint's zero is shows in what the hand holds, if anywhere."""
 
 
 def told_of(names: Sequence[str], identified: Collection[str]) -> np.ndarray:
@@ -29,7 +30,8 @@ def told_of(names: Sequence[str], identified: Collection[str]) -> np.ndarray:
     def shows(name: str) -> bool:
         if name in identified:
             return True
-        return name not in _NEVER and any(fnmatchcase(name, pattern) for pattern in along)
+        own = any(fnmatchcase(name, pattern) for pattern in _NEVER)
+        return not own and any(fnmatchcase(name, pattern) for pattern in along)
 
     return np.array([shows(name) for name in names], bool)
 
