@@ -83,6 +83,7 @@ def test_trials_of_another_policy_are_refused(folder, tmp_path, capsys):
         ({"--policy": "nowhere"}, "nowhere"),
         ({"--estimate": "nowhere.json"}, "nowhere.json"),
         ({"--recordings": "nowhere"}, "nowhere"),
+        ({"--residual": "nowhere"}, "no --estimate was given"),
         ({"--seed": "-1"}, "seed"),
         ({"--threads": "-3"}, "--threads is -3"),
     ],

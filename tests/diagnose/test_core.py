@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from trueup.diagnose import Attribution, Bank, Case, Size, attributed, built, diagnose, judged
+from trueup.diagnose import (
+    Attribution,
+    Bank,
+    Beyond,
+    Case,
+    Size,
+    attributed,
+    built,
+    diagnose,
+    judged,
+)
 from trueup.diagnose.doubt import Doubt
 from trueup.diagnose.familiarity import Familiarity, outside
 from trueup.diagnose.inference import Reader
@@ -15,10 +26,11 @@ from trueup.diagnose.planted import GAPS
 from trueup.diagnose.playing import Tape
 from trueup.diagnose.shapley import Cost
 from trueup.diagnose.signature import Traces, signature
+from trueup.effects import Effect, Filter
 from trueup.episodes import Channel, Episode, Outcome
 from trueup.errors import TrueupError
 from trueup.evaluate import evaluate
-from trueup.space import Points, Uniform
+from trueup.space import Parameter, Points, Uniform
 from trueup.streams import seeds_from
 from trueup.worlds import get
 from trueup.worlds.scripted import ScriptedLift
@@ -30,6 +42,25 @@ SPACE = WORLD.catalogue.select(
 SMALL = Size(screened=12, kept=10, pairs=8, triples=0, trials=10, nominal=40)
 SHIFT = {"visual/camera/shift_x": 0.03, "visual/camera/shift_y": -0.03}
 WEAK = {"actuation/supply_voltage": 0.6}
+
+
+SHOVED = "actuation/shoved"
+
+
+class Shoved(Effect):
+    """Every command is off by as much."""
+
+    def parameters(self, model):
+        p = Parameter(name=SHOVED, unit="rad", nominal=0.0, low=0.0, high=1.0, source="a test")
+        return (p,)
+
+    def action(self, model, period_s):
+        return Shove()
+
+
+class Shove(Filter):
+    def apply(self, x, p, memory, draws):
+        return x + p[SHOVED][:, None], memory
 
 
 class Known:
@@ -170,6 +201,27 @@ def test_shapley_values_add_up_exactly_and_nothing_costs_nothing():
     same = space.pinned({p.name: p.nominal for p in space})
     none = attributed(WORLD, begin, same, np.random.default_rng(0), draws=2, episodes=2)
     assert all(cost.value == 0 and cost.spread == 0 for cost in none.shares.values())
+
+
+@pytest.mark.parametrize(("name", "lost"), [("actuation/supply_voltage", False), (SHOVED, True)])
+def test_what_was_learnt_is_played_on_top_of_all_that_was_identified(name, lost):
+    """Of a supply, 1 is nominal; a shove of 1 rad no policy survives."""
+    space = WORLD.catalogue.select("visual/camera/shift_x").pinned({"visual/camera/shift_x": 0.0})
+    shoved = copy(WORLD)
+    vars(shoved)["effects"] = lambda: (*WORLD.effects(), Shoved())
+    vars(shoved).pop("catalogue", None)
+    found = attributed(
+        WORLD,
+        begin,
+        space,
+        np.random.default_rng(0),
+        draws=2,
+        episodes=4,
+        beyond=Beyond(world=shoved, name=name),
+    )
+    assert found.beyond is not None
+    assert found.beyond.value == pytest.approx(found.identified.mean() if lost else 0.0)
+    assert found.shares["visual"].value == 0.0 and found.identified.mean() > 0.5
 
 
 def test_with_many_gaps_shares_still_add_up_and_the_costly_one_leads():

@@ -126,3 +126,25 @@ def test_signals_other_than_joints_always_may_matter():
 def test_a_hold_tells_how_large_a_thing_is_and_is_no_probe(names, words):
     known = [estimate({name: (0.01, 0.001)}) for name in names]
     assert evidence_of(known) == words
+
+
+ZERO = "actuation/shoulder_lift/zero_offset"
+
+
+def arm_and_eye(told: float, *, check: Check = OFF):
+    """Motions say that a zero is where it should be; what the hand holds says that it is not."""
+    off = {"joint_position/elbow_flex": 0.004}
+    arm = replace(
+        estimate({ZERO: (0.0, 0.01)}),
+        check=check,
+        fitted=Misfit(episodes=1, before={"joint_position/elbow_flex": 0.01}, after=off),
+    )
+    return [arm, estimate({ZERO: (told, 0.01), "visual/camera/shift_x": (0.02, 0.001)})]
+
+
+def test_what_was_learnt_is_no_reason_to_believe_numbers_less():
+    """What it costs is played, and need not be guessed."""
+    arm = arm_and_eye(0.0)[:1]
+    guessed, played = (doubts_of(arm, learnt=share)[0].explained for share in (0.0, 0.9))
+    assert guessed == pytest.approx(0.6 / 1.16, rel=0.01)
+    assert played == pytest.approx(0.6, rel=0.01)

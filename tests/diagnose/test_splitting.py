@@ -166,3 +166,22 @@ def test_a_gap_is_not_thanked_for_what_it_saves_from_one_that_is_not_believed(ex
     )
     share = next(share for share in made.shares if share.gap == "actuation")
     assert share.points == pytest.approx(points)
+
+
+@pytest.mark.parametrize(("learnt", "rest"), [(0.0, 0.0), (0.4, 40.0), (2.0, 65.0)])
+def test_what_was_learnt_beside_all_gaps_is_unexplained_as_far_as_it_costs(learnt, rest):
+    """Trials blame latency for all of it; played, what was learnt costs this much."""
+    found = Attribution(
+        gaps=("latency",),
+        nominal=np.ones(20),
+        identified=np.ones(20),
+        shares={"latency": Cost(value=0.0, spread=0.0)},
+        alone={"latency": Cost(value=0.0, spread=0.0)},
+        pairs={},
+        beyond=Cost(value=learnt, spread=0.02),
+    )
+    simulated, measured = Rate(successes=400, trials=400), Rate(successes=7, trials=20)
+    told = split(SURE, found, simulated, measured, 0.0, np.random.default_rng(0))
+    assert told.unexplained.points == pytest.approx(rest)
+    assert told.unexplained.low <= rest <= told.unexplained.high
+    assert sum(s.points for s in told.shares) == pytest.approx(65.0 - rest)

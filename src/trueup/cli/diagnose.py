@@ -18,6 +18,7 @@ from trueup.cli.findings import opened
 from trueup.cli.options import Count, File, Machine, OneWorld
 from trueup.diagnose import (
     Bank,
+    Beyond,
     Case,
     GapReport,
     Share,
@@ -34,6 +35,7 @@ from trueup.errors import TrueupError
 from trueup.evaluate import check_fit, piloted
 from trueup.identify import Estimate
 from trueup.identify.heard import as_usual, completed, heard, noise_in
+from trueup.identify.residual import SHARE, LearnedResidual
 from trueup.policies import Policy
 from trueup.space import Prior
 from trueup.worlds import World, get
@@ -58,6 +60,9 @@ class Diagnose(Machine):
     """The policy that was tried."""
     estimate: Annotated[tuple[Path, ...], arg(metavar="FILE...")] = ()
     """What recordings of the robot say, as `trueup identify` writes it; several where there are."""
+    residual: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """What was learnt of the arm beside its numbers, as `trueup identify residual` writes it: what
+    it costs on top of them is played, and is unexplained."""
     recordings: Annotated[Path | None, arg(metavar="FOLDER")] = None
     """What the estimates were made of: the noise in it, and what shakes commands, is heard too."""
     world: Annotated[str | None, arg(metavar="WORLD")] = None
@@ -80,12 +85,18 @@ class Diagnose(Machine):
         if self.out:
             check_distinct(read={"TRIALS": self.trials}, written={"--out": self.out})
             writable_folder(self.out)
+        if self.residual and not self.estimate:
+            raise TrueupError(
+                "A residual is right on top of what was identified, and no --estimate was given.",
+                fix="Give the estimate that it was learnt with: --estimate FILE.",
+            )
         policy = Policy.load(self.policy)
         world = OneWorld(world=self.world).opened_world() if self.world else _home(policy)
         check_fit(policy, world)
         trials = judged(list(Dataset.open(trials_at(self.trials))), world, _mark(policy))
         estimates = [Estimate.load(path) for path in self.estimate]
         noise = self._heard(world, estimates)
+        learnt = None if self.residual is None else LearnedResidual.load(self.residual)
         report = diagnose(
             Case(
                 world=world,
@@ -96,8 +107,13 @@ class Diagnose(Machine):
                 beliefs=completed(estimates, noise, world.catalogue),
                 evidence=evidence_of(estimates, heard=bool(noise)),
                 departures=departures_of(estimates, world),
-                doubts=doubts_of(estimates, shaken=CommandNoise.name in noise),
+                doubts=doubts_of(
+                    estimates,
+                    shaken=CommandNoise.name in noise,
+                    learnt=learnt.gain if learnt else 0.0,
+                ),
                 usual=as_usual(noise, world.catalogue),
+                beyond=Beyond(world=learnt.added_to(world), name=SHARE) if learnt else None,
             ),
             seed=self.seed,
             threads=self.threads,

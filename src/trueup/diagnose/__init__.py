@@ -14,6 +14,7 @@ from trueup.diagnose.gap_report import Interaction as Interaction
 from trueup.diagnose.gap_report import Rate as Rate
 from trueup.diagnose.gap_report import Share as Share
 from trueup.diagnose.shapley import Attribution as Attribution
+from trueup.diagnose.shapley import Beyond as Beyond
 from trueup.diagnose.shapley import attributed as attributed
 from trueup.diagnose.trialed import Trials as Trials
 from trueup.diagnose.trialed import judged as judged

@@ -15,7 +15,7 @@ from trueup.diagnose.familiarity import Familiarity, outside
 from trueup.diagnose.gap_report import UNEXPLAINED, Departure, GapReport, Interaction, Rate, Share
 from trueup.diagnose.inference import Reader
 from trueup.diagnose.planted import GAPS
-from trueup.diagnose.shapley import Attribution, attributed
+from trueup.diagnose.shapley import Attribution, Beyond, attributed
 from trueup.diagnose.signature import signature
 from trueup.diagnose.splitting import Split, split
 from trueup.diagnose.trialed import Trials, traces
@@ -59,6 +59,7 @@ class Case:
         departures: Parameters that recordings say differ.
         doubts: What the identification could not explain; none where nothing is.
         usual: Parameters that recordings showed to be as they usually are.
+        beyond: What was learnt that no parameter makes; none where nothing was.
     """
 
     world: World
@@ -71,6 +72,7 @@ class Case:
     departures: tuple[Departure, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     usual: tuple[str, ...] = ()
+    beyond: Beyond | None = None
 
 
 def diagnose(
@@ -147,6 +149,7 @@ def _attribution(
         generator,
         draws=draws,
         measured=measured,
+        beyond=case.beyond,
         threads=threads,
     )
 

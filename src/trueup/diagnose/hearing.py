@@ -58,7 +58,9 @@ def evidence_of(told: Sequence[Told], *, heard: bool = False) -> tuple[str, ...]
     return ("trials", *(["recordings"] if free or heard else []), *(["probes"] if probed else []))
 
 
-def doubts_of(told: Sequence[Told], *, shaken: bool = False) -> tuple[Doubt, ...]:
+def doubts_of(
+    told: Sequence[Told], *, shaken: bool = False, learnt: float = 0.0
+) -> tuple[Doubt, ...]:
     """What the identification could not explain, as far as a policy could notice it.
 
     Commands that were lost or late by chance are none, nor are frames that were missed: the
@@ -67,30 +69,36 @@ def doubts_of(told: Sequence[Told], *, shaken: bool = False) -> tuple[Doubt, ...
     Args:
         told: What was identified.
         shaken: Whether commands were heard to be noisy, which no replay repeats either.
+        learnt: How much of what the numbers leave was learnt beside them, as a share of 1.
     """
-    kinds = (_apart, _out_of_step) if shaken else (_unmodelled, _apart, _out_of_step)
-    return tuple(doubt for one in told for kind in kinds for doubt in kind(one))
+    return tuple(
+        doubt
+        for one in told
+        for kind in (() if shaken else _unmodelled(one, learnt), _apart(one), _out_of_step(one))
+        for doubt in kind
+    )
 
 
-def _unmodelled(one: Told) -> Iterator[Doubt]:
+def _unmodelled(one: Told, learnt: float) -> Iterator[Doubt]:
     """Joints that do what the fitted numbers do not make them do."""
     check = one.check
     if check is not None and not check.inside and not check.random and _noticed(one):
-        yield Doubt(what=check.sentences[0], gaps=_gaps(one), explained=_explained(one))
+        yield Doubt(what=check.sentences[0], gaps=_gaps(one), explained=_explained(one, learnt))
 
 
-def _explained(one: Told) -> float:
+def _explained(one: Told, learnt: float) -> float:
     """How much of what joints did otherwise than the model the fitted numbers make them do.
 
     Whatever that is, what they leave may cost as much by itself: a hand that is a few millimetres
-    off misses. It counts less, the more they leave.
+    off misses. It counts less, the more they leave; but what was learnt of that is played, and so
+    it is known what it costs.
     """
     before, after = (
         math.hypot(*(off for column, off in side.items() if column.startswith(f"{JOINTS}/")))
         for side in (one.fitted.before, one.fitted.after)
     )
     joints = left_over(one)
-    left = math.hypot(*joints.values()) / math.sqrt(max(len(joints), 1))
+    left = (1.0 - learnt) * math.hypot(*joints.values()) / math.sqrt(max(len(joints), 1))
     return _less(before, after) / (1.0 + (left / _MISSES) ** 2)
 
 

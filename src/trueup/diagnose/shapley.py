@@ -45,6 +45,19 @@ class Cost:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Beyond:
+    """What was learnt of a robot that no parameter of its world makes.
+
+    Attributes:
+        world: The same world, and a parameter more, with which it does so.
+        name: That parameter; 1 is all that was learnt, on top of what was identified.
+    """
+
+    world: World
+    name: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Attribution:
     """How the success of a policy changes from the nominal to the identified world.
 
@@ -56,6 +69,7 @@ class Attribution:
         alone: What each costs by itself.
         pairs: What two cost together beyond what each costs alone.
         weights: (n,) how much each episode counts, 1 on average; all alike where there are none.
+        beyond: What it costs on top of them that was learnt and is no gap's; none where nothing is.
     """
 
     gaps: tuple[str, ...]
@@ -65,6 +79,7 @@ class Attribution:
     alone: dict[str, Cost]
     pairs: dict[tuple[str, str], Cost]
     weights: np.ndarray | None = None
+    beyond: Cost | None = None
 
     @property
     def lost(self) -> Cost:
@@ -80,22 +95,28 @@ class Attribution:
 
     def to_json(self) -> dict[str, Any]:
         """For programs: what each gap costs, as shares of 1, with its standard deviation."""
-        return {
+        found: dict[str, Any] = {
             name: {gap: [cost.value, cost.spread] for gap, cost in costs.items()}
             for name, costs in (("shares", self.shares), ("alone", self.alone))
         }
+        if self.beyond is not None:
+            found["beyond"] = [self.beyond.value, self.beyond.spread]
+        return found
 
     def scaled(self, factor: float) -> Attribution:
         """The same proportions of another loss, less sure by as much as that is another."""
         shares = {gap: _rescaled(cost, factor) for gap, cost in self.shares.items()}
         alone = {gap: _rescaled(cost, factor) for gap, cost in self.alone.items()}
         pairs = {pair: _rescaled(cost, factor) for pair, cost in self.pairs.items()}
-        return replace(self, shares=shares, alone=alone, pairs=pairs)
+        beyond = None if self.beyond is None else _rescaled(self.beyond, factor)
+        return replace(self, shares=shares, alone=alone, pairs=pairs, beyond=beyond)
 
     def void(self) -> Attribution:
         """The same gaps, none of which explains anything."""
         nothing = {gap: Cost(value=0.0, spread=0.0) for gap in self.gaps}
-        return replace(self, identified=self.nominal, shares=nothing, alone=nothing, pairs={})
+        return replace(
+            self, identified=self.nominal, shares=nothing, alone=nothing, pairs={}, beyond=None
+        )
 
 
 def attributed(
@@ -107,6 +128,7 @@ def attributed(
     draws: int = _DRAWS,
     episodes: int = _EPISODES,
     measured: Rate | None = None,
+    beyond: Beyond | None = None,
     threads: int = 0,
 ) -> Attribution:
     """Play a policy in worlds between the nominal and the identified one, and share out the loss.
@@ -127,6 +149,8 @@ def attributed(
         draws: Points of the belief.
         episodes: Episodes at each.
         measured: Success on the robot, if it is to be minded.
+        beyond: What no parameter makes, if that was learnt: it is right only on top of all that was
+            identified, so that is where it is played.
         threads: CPU threads; 0 takes all.
     """
     gaps = tuple(gap.value for gap in belief.by_gap())
@@ -136,10 +160,16 @@ def attributed(
     table = _Table(world, begin, belief, points.values[rows], seeds, gaps, threads)
     if len(gaps) <= _MOST + 1:
         won = table.played(_sets([(gap,) for gap in gaps]))
-        return _shared(gaps, won, episodes, measured)
-    some = max(2, math.ceil(draws * _LOOK)) * episodes
-    look = table.first(min(some, len(seeds)))
-    return _grouped(gaps, table, look, episodes, measured)
+        found = _shared(gaps, won, episodes, measured)
+    else:
+        some = max(2, math.ceil(draws * _LOOK)) * episodes
+        look = table.first(min(some, len(seeds)))
+        found = _grouped(gaps, table, look, episodes, measured)
+    if beyond is None:
+        return found
+    weights = None if found.weights is None else found.weights[::episodes]
+    lost = found.identified - table.played_with(beyond)
+    return replace(found, beyond=cost_of(lost, episodes, weights))
 
 
 def _rescaled(cost: Cost, factor: float) -> Cost:
@@ -235,6 +265,15 @@ class _Table:
             threads=self.threads,
         )
         return dict(zip(sets, found.success.reshape(len(sets), -1).astype(float), strict=True))
+
+    def played_with(self, beyond: Beyond) -> np.ndarray:
+        """Where all gaps differ, and what was learnt is added."""
+        names = (*self.names, beyond.name)
+        values = np.column_stack([self.values, np.ones(len(self.values))])
+        found = evaluate(
+            beyond.world, self.begin, Points(names, values), self.seeds, threads=self.threads
+        )
+        return found.success.astype(float)
 
 
 def _shared(

@@ -49,7 +49,8 @@ def split(
     What the identified values reproduce, an identified gap costs. Where the trials blame it for
     more, that is its other parameters' doing; or, if recordings show something that nothing in the
     fit explains, as likely as not the doing of no parameter at all: half of it is unexplained. Of
-    what numbers cost that were fitted to such a thing, as much counts as they explain of it.
+    what numbers cost that were fitted to such a thing, as much counts as they explain of it. What
+    the thing itself was played to cost on top of them, no gap does.
 
     Args:
         answer: What the trials look like, if the cause is inside the space.
@@ -62,7 +63,7 @@ def split(
     """
     loss = simulated.share - measured.share
     kept, trust = _HALF if doubts else 1.0, Trust(doubts)
-    here = (answer.parts[None], np.array([loss]), found, None, np.array([strange]))
+    here = (answer.parts[None], np.array([loss]), found, _costs(found), np.array([strange]))
     middle = _accounted(*here, kept, trust.mean[None], bounded=True)[0]
     draws = _drawn(answer, found, simulated, measured, strange, generator, kept, trust)
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
@@ -99,17 +100,32 @@ def _drawn(
     z = generator.standard_normal((_DRAWS, len(GAPS)))
     parts = answer.parts + z * np.where(z < 0, below, above)
     outside = generator.random(_DRAWS) < strange
-    costs = None
-    if found is not None:
-        names = [gap for gap in found.gaps if gap in GAPS]
-        spread = np.array([found.shares[gap].spread for gap in names])
-        middle = np.array([found.shares[gap].value for gap in names])
+    costs = _costs(found)
+    if found is not None and costs is not None:
+        middle, spread = costs[0], _spreads(found)
         lost = simulated.share - measured.share
-        wrong = np.abs(_no_more_than(middle[None], np.array([lost]))[0] - middle) / _SURE
+        wrong = np.abs(_no_more_than(costs, np.array([lost]))[0] - middle) / _SURE
         spread = np.hypot(spread, wrong)  # what costs more than was lost is not quite right
-        costs = middle + spread * generator.standard_normal((_DRAWS, len(names)))
+        costs = middle + spread * generator.standard_normal((_DRAWS, len(middle)))
     trusted = trust.drawn(_DRAWS, generator)
     return _accounted(parts, loss, found, costs, outside.astype(float), kept, trusted)
+
+
+def _identified(found: Attribution) -> list[str]:
+    return [gap for gap in found.gaps if gap in GAPS]
+
+
+def _costs(found: Attribution | None) -> np.ndarray | None:
+    """(1, g + 1) what identified gaps cost, and what was learnt beside them."""
+    if found is None:
+        return None
+    beyond = found.beyond.value if found.beyond else 0.0
+    return np.array([[*(found.shares[gap].value for gap in _identified(found)), beyond]])
+
+
+def _spreads(found: Attribution) -> np.ndarray:
+    beyond = found.beyond.spread if found.beyond else 0.0
+    return np.array([*(found.shares[gap].spread for gap in _identified(found)), beyond])
 
 
 def _successes(rate: Rate, generator: np.random.Generator) -> np.ndarray:
@@ -137,27 +153,29 @@ def _accounted(
 ) -> np.ndarray:
     """(k, 9) points of each gap and of the rest, for parts (k, 8) of losses (k,).
 
-    Of what identified gaps cost (k, 8) shares are `trusted`; together they cost no more than was
-    lost.
+    Of what identified gaps cost (k, 8) shares are `trusted`; together, and with what was learnt
+    beside them, they cost no more than was lost.
 
     Bounded, trials blame gaps for no more than identified ones leave of the loss. What may be true
     is not: noise of the one would be taken off the other.
     """
     points = parts * loss[:, None] * (1.0 - strange[:, None])
-    if found is not None:
-        names = [gap for gap in found.gaps if gap in GAPS]
+    if found is not None and costs is not None:
+        names = _identified(found)
         columns = [GAPS.index(gap) for gap in names]
-        if costs is None:
-            costs = np.array([[found.shares[gap].value for gap in names]])
         believed = trusted[:, columns]
-        costs = _no_more_than(_without(costs, names, found, believed) * believed, loss)
+        own = _without(costs[:, :-1], names, found, believed) * believed
+        learnt = np.broadcast_to(np.maximum(costs[:, -1:], 0.0), (len(own), 1))
+        both = _no_more_than(np.column_stack([own, learnt]), loss)
+        costs, learnt = both[:, :-1], both[:, -1]
         beyond = np.maximum(points[:, columns] * trusted[:, columns] - costs, 0.0)
         too_much = np.maximum(costs - np.maximum(points[:, columns], 0.0), 0.0).sum(axis=1)
+        too_much = too_much + learnt
         others = np.setdiff1d(np.arange(len(GAPS)), columns)
         points[:, columns] = kept * beyond
         points = _taken_off(points, others, too_much)
         if bounded:
-            points = _within(points, loss - costs.sum(axis=1))
+            points = _within(points, loss - costs.sum(axis=1) - learnt)
         points[:, columns] += costs
     rest = loss - points.sum(axis=1)
     return np.column_stack([points, rest])

@@ -75,7 +75,7 @@ CIRCLE = (
     ),
     Stage(
         name="diagnose",
-        inputs=("train/policy", *_BEFORE, reading.BANK, recording.DATA, *ESTIMATES),
+        inputs=("train/policy", *_BEFORE, reading.BANK, recording.DATA, *ESTIMATES, RESIDUAL),
         outputs=("diagnose/gaps.json",),
         reads=(),
         do=reading.diagnosed,

@@ -89,7 +89,7 @@ def trued_up(
 
 
 def _of_learnt(learnt: LearnedResidual) -> str:
-    gain = 100 * float(learnt.judgement["gain"])
+    gain = 100 * learnt.gain
     return (
         f"What no number makes the joints do was learnt from recordings, and takes {gain:.0f} % "
         "off what they were still off by: worlds have half of it to half as much again."
@@ -100,7 +100,7 @@ def _shaken(
     rest: Space, known: Sequence[Estimate], learnt: LearnedResidual | None
 ) -> dict[str, Prior]:
     """Noise on commands that moves joints as far as what neither numbers nor a network explain."""
-    untaught = 1.0 if learnt is None else 1.0 - float(learnt.judgement["gain"])
+    untaught = 1.0 if learnt is None else 1.0 - learnt.gain
     off = [
         float(np.sqrt(np.mean(np.square(list(left_over(estimate).values())))))
         for estimate in known

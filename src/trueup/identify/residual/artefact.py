@@ -47,6 +47,11 @@ class LearnedResidual:
         """For the `effects()` of a world of one's own."""
         return ResidualEffect(network=self.network)
 
+    @property
+    def gain(self) -> float:
+        """How much of what numbers leave it takes off motions that it never saw, of 1."""
+        return float(self.judgement["gain"])
+
     def added_to(self, world: World) -> World:
         """A world with the same commands, in which they are corrected."""
         return world_with(world, self.effect)

@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from trueup.diagnose import Bank, Case, GapReport, built, diagnose, judged
+from trueup.diagnose import Bank, Beyond, Case, GapReport, built, diagnose, judged
 from trueup.diagnose.bank import FORMAT, WAY
 from trueup.diagnose.hearing import departures_of, doubts_of, evidence_of, with_failures
 from trueup.effects.actuation import CommandNoise
@@ -19,7 +19,8 @@ from trueup.evaluate import piloted
 from trueup.files import whole
 from trueup.identify import Estimate
 from trueup.identify.heard import as_usual, completed
-from trueup.loop.estimates import estimates, heard_in
+from trueup.identify.residual import SHARE, LearnedResidual
+from trueup.loop.estimates import estimates, heard_in, residual_of
 from trueup.loop.job import Job
 from trueup.loop.lock import locked
 from trueup.policies import Policy
@@ -67,7 +68,7 @@ def look(job: Job) -> str:
 
 def diagnosed(job: Job) -> str:
     """Which gap costs the success, now that recordings were heard."""
-    report = _diagnosed(job, estimates(job), heard_in(job))
+    report = _diagnosed(job, estimates(job), heard_in(job), residual_of(job))
     report.save(job.path("diagnose/gaps.json"))
     return _blamed(report)
 
@@ -78,7 +79,10 @@ def mark_of(policy: Policy) -> str:
 
 
 def _diagnosed(
-    job: Job, known: tuple[Estimate, ...], noise: Mapping[str, Prior] | None = None
+    job: Job,
+    known: tuple[Estimate, ...],
+    noise: Mapping[str, Prior] | None = None,
+    learnt: LearnedResidual | None = None,
 ) -> GapReport:
     policy, world = job.policy("train/policy"), job.world
     trials = judged(list(Dataset.open(job.path("before/episodes"))), world, mark_of(policy))
@@ -91,8 +95,11 @@ def _diagnosed(
         beliefs=completed(known, noise or {}, world.catalogue),
         evidence=evidence_of(known),
         departures=departures_of(known, world),
-        doubts=doubts_of(known, shaken=CommandNoise.name in (noise or {})),
+        doubts=doubts_of(
+            known, shaken=CommandNoise.name in (noise or {}), learnt=learnt.gain if learnt else 0.0
+        ),
         usual=as_usual(noise or {}, world.catalogue),
+        beyond=Beyond(world=learnt.added_to(world), name=SHARE) if learnt else None,
     )
     report = diagnose(case, seed=job.settings.seed, threads=job.threads, on_progress=job.tell)
     return with_failures(report, world, trials)
