@@ -142,6 +142,20 @@ def arm_and_eye(told: float, *, check: Check = OFF):
     return [arm, estimate({ZERO: (told, 0.01), "visual/camera/shift_x": (0.02, 0.001)})]
 
 
+def test_a_number_that_motions_and_the_eye_tell_otherwise_stands_for_something_else():
+    """As where a base tilts under its arm."""
+    _, doubt = doubts_of(arm_and_eye(-0.25))
+    assert doubt.gaps == ("actuation", "visual")
+    assert doubt.explained < 0.05
+    assert ZERO in doubt.what and "disagree" in doubt.what
+
+
+def test_numbers_that_agree_or_that_nobody_doubts_are_not_at_odds():
+    assert len(doubts_of(arm_and_eye(0.02))) == 1
+    inside = replace(OFF, excess={"elbow_flex": 1.0})
+    assert doubts_of(arm_and_eye(-0.25, check=inside)) == ()
+
+
 def test_what_was_learnt_is_no_reason_to_believe_numbers_less():
     """What it costs is played, and need not be guessed."""
     arm = arm_and_eye(0.0)[:1]

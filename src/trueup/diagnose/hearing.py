@@ -22,6 +22,8 @@ _NOTICED = (
 _MISSES = 0.01  # rad that joints are off: a fingertip 30 cm away is by 3 mm
 _APART = 1.5  # times what holds and the tracker leave
 _ACCOUNTED = 0.5  # of what varies: with more than that, it is as the simulator has it
+_ODDS, _AGREE = 4.0, 2.0  # standard deviations at which two estimates are at odds, and agree
+_SURE = 1.645  # standard deviations to either side of a 90 % interval
 
 
 class Told(Protocol):
@@ -71,12 +73,13 @@ def doubts_of(
         shaken: Whether commands were heard to be noisy, which no replay repeats either.
         learnt: How much of what the numbers leave was learnt beside them, as a share of 1.
     """
-    return tuple(
+    found = [
         doubt
         for one in told
         for kind in (() if shaken else _unmodelled(one, learnt), _apart(one), _out_of_step(one))
         for doubt in kind
-    )
+    ]
+    return (*found, *(_at_odds(told) if found else ()))
 
 
 def _unmodelled(one: Told, learnt: float) -> Iterator[Doubt]:
@@ -138,6 +141,34 @@ def _out_of_step(one: Told) -> Iterator[Doubt]:
                 gaps=(name.split("/")[0],),
                 explained=share,
             )
+
+
+def _at_odds(told: Sequence[Told]) -> Iterator[Doubt]:
+    """A number that two kinds of recordings tell, and each otherwise: it stands for something else.
+
+    A joint whose zero is off bends motions and what the hand holds alike; a base that tilts does
+    not. Where nothing else is in doubt, numbers are as sure as they say, or nearly.
+    """
+    for k, one in enumerate(told):
+        for other in told[k + 1 :]:
+            mine = {f.name: f for f in one.findings}
+            worst = max(
+                ((_sigmas(mine[f.name], f), f.name) for f in other.findings if f.name in mine),
+                default=(0.0, ""),
+            )
+            if worst[0] > _ODDS:
+                yield Doubt(
+                    what=f"Unmodelled: recordings tell {worst[1]} in two ways, and disagree by "
+                    f"{worst[0]:.0f} times what either leaves open.",
+                    gaps=_gaps(other),
+                    explained=(_AGREE / worst[0]) ** 2,
+                )
+
+
+def _sigmas(a: Any, b: Any) -> float:
+    """How far two findings of one number are apart, in standard deviations."""
+    spread = math.hypot(a.high - a.low, b.high - b.low) / (2.0 * _SURE)
+    return abs(a.value - b.value) / max(spread, 1e-12)
 
 
 def left_over(one: Told) -> Mapping[str, float]:
