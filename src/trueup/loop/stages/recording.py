@@ -22,6 +22,15 @@ from trueup.streams import seeds_from
 
 _TRIED = 2  # times that a motion may be cut short
 _PLACES = 6  # where a thing may be put before its probe is left out
+_AGAIN = (
+    "Run the same command again: what was recorded is kept, and a motion that was cut short twice "
+    "is left out."
+)
+_ELSEWISE = (
+    "If you stopped it, run the same command again; else this rehearsal robot cannot follow, and "
+    "would not again. What its trials say is in look/gaps.json, and --episodes FOLDER takes other "
+    "recordings."
+)
 
 
 def plan(job: Job) -> str:
@@ -156,8 +165,7 @@ def _play(job: Job, robot: Robot, motions: Sequence[Motion], folder: Path) -> No
     if ended:
         raise TrueupError(
             f"The recording ended early: {ended.rstrip('.')}.",
-            fix="Run the same command again; on a real robot, what was recorded is kept, and a "
-            "motion that was cut short twice is left out.",
+            fix=_AGAIN if robot.real else _ELSEWISE,
         )
 
 
