@@ -36,8 +36,8 @@ def best_start(problem: Problem, start: np.ndarray, added: Collection[str]) -> n
         if signal == JOINTS:
             own = [i for i, p in enumerate(problem.space) if p.name.split("/")[1] == joint]
             found[own] = ways[_least(power[:, c])][own]
-    both = np.stack([start, whole, found])
-    return both[_least(_power(problem, both).mean(axis=1))]
+    ends = np.stack([start, whole, found])
+    return ends[_power(problem, ends).mean(axis=1).argmin()]
 
 
 def _least(power: np.ndarray) -> int:
