@@ -12,11 +12,11 @@ from trueup.episodes import Channel, Episode, Take, Writer
 from trueup.episodes.imports.importing import imported
 from trueup.episodes.imports.mapping import load_mapping
 from trueup.errors import TrueupError
-from trueup.identify.noise import NoiseModel, noise_model, sensor_noise
+from trueup.identify.noise import NoiseModel, noise_model, sensor_noise, white_noise
 from trueup.identify.readings.lattice import lattice_of
 from trueup.identify.timing import timing
 from trueup.simulate import CpuWorlds
-from trueup.space import Fixed
+from trueup.space import Fixed, Uniform
 from trueup.worlds import Compiled, get
 
 WORLD = get("so101/arm")
@@ -181,6 +181,18 @@ def test_stale_readings_are_counted(model):
     found = model["joint_position/elbow_flex"].stale
     assert found.low <= TRUTH["sensing/encoder/dropout"] <= found.high
     assert not model["joint_velocity/elbow_flex"].stale.seen
+
+
+def test_noise_is_heard_as_it_is_where_half_of_the_readings_are_stale():
+    """So much noise that a joint at rest seems to go about, and every other reading told twice."""
+    truth = {"sensing/encoder/noise": 0.014, "sensing/encoder/dropout": 0.46}
+    heard = noise_model([moved_and_held(truth, seed=seed) for seed in range(2)]).priors
+    for name, value in truth.items():
+        prior = heard[name]
+        assert isinstance(prior, Uniform)
+        assert prior.low <= value <= prior.high < 1.5 * value, name
+    white = white_noise([moved_and_held(truth)], "joint_position")
+    assert white == pytest.approx(truth["sensing/encoder/noise"], rel=0.1)
 
 
 def test_the_same_motion_twice_differs_by_the_noise():

@@ -182,6 +182,18 @@ def sensor_noise(
     )
 
 
+def white_noise(episodes: Sequence[Episode], signal: str) -> float:
+    """How far a usual column of a signal reads off, from reading to reading; 0 if nobody tells."""
+    having = [episode[signal] for episode in episodes if signal in episode.signals]
+    found = []
+    for k, column in enumerate(having[0].names if having else ()):
+        alike = [c for c in having if c.names == having[0].names]
+        lattice = lattice_of(np.concatenate([np.asarray(c.values[:, k], float) for c in alike]))
+        step = 0.0 if lattice is None else lattice.step
+        found.append(white_of(rests_of(episodes, signal, column), step, having[0].unit).value)
+    return float(np.median(found)) if found else 0.0
+
+
 # ------------------------------------------------------------------------------------------------
 
 

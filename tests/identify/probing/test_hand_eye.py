@@ -118,6 +118,13 @@ def test_encoders_that_say_the_last_again_do_not_part_hand_and_eye(tmp_path):
     assert found.fitted.after["cube_position"] < 0.0015
 
 
+def test_encoders_that_are_noisy_do_not_part_hand_and_eye(tmp_path):
+    """A hand that is read 14 mrad off, from joint to joint, is some 3 mm off, and nothing else."""
+    found = identify_hand_eye(WORLD, carried(tmp_path, {"sensing/encoder/noise": 0.014}))
+    assert found.each is not None and found.each.after["cube_position"] > 1.5 * 0.0015
+    assert not doubts_of([found])
+
+
 def test_one_hold_in_which_the_thing_slips_is_no_doubt_about_the_others(tmp_path):
     first, *others = carried(tmp_path, {**ZEROS, **SEEN}, cells=5)
     seen = first["cube_position"]

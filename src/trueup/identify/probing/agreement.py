@@ -36,6 +36,24 @@ def scaled(p: Parameter, value: float) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Noise:
+    """How far what is seen and read is off from one moment to the next.
+
+    Attributes:
+        place_m: Of a seen place, along each axis.
+        turn_rad: Of a seen turn, about each axis.
+        read_rad: Of a joint that is read.
+    """
+
+    place_m: float = 0.0
+    turn_rad: float = 0.0
+    read_rad: float = 0.0
+
+
+_QUIET = Noise()
+
+
+@dataclass(frozen=True, kw_only=True)
 class _Apart:
     """What a fit leaves of some holds.
 
@@ -66,9 +84,12 @@ class Agreement:
         grasps: The holds.
         belief: What is believed before.
         arm: What was identified of the arm.
-        noise: Of a seen place in m, and of a seen turn in rad.
+        noise: Of what is seen and read.
         unsure_s: By how much frames are early or late, beside a delay that all of them have; by
             default as stale as they look.
+
+    Attributes:
+        usual_m: By how much hand and eye disagree along an axis where nothing is wrong.
     """
 
     def __init__(
@@ -78,7 +99,7 @@ class Agreement:
         grasps: Sequence[Grasp],
         belief: JointNormal,
         arm: Estimate | None,
-        noise: tuple[float, float] = (0.0, 0.0),
+        noise: Noise = _QUIET,
         unsure_s: float | None = None,
     ) -> None:
         self.space, self.belief, self.names = world.catalogue, belief, belief.names
@@ -91,9 +112,23 @@ class Agreement:
         self._stale_s = _stale_s(grasps)
         self.unsure_s = self._stale_s if unsure_s is None else unsure_s
         swept_m, swept_rad = self._swept()
-        self._place_m = np.hypot(np.hypot(PLACE_M, noise[0]), swept_m)
-        self._turn_rad = np.hypot(np.hypot(_TURN_RAD, noise[1]), swept_rad)
-        self._rest_m = np.array([np.hypot(_REST_M, noise[0] / np.sqrt(g.rested)) for g in grasps])
+        shaken_m, shaken_rad = self._shaken(noise.read_rad)
+        self.usual_m = float(np.linalg.norm([PLACE_M, noise.place_m, shaken_m]))
+        self._place_m = np.hypot(self.usual_m, swept_m)
+        self._turn_rad = np.hypot(
+            np.hypot(_TURN_RAD, np.hypot(noise.turn_rad, shaken_rad)), swept_rad
+        )
+        still_m = [noise.place_m / np.sqrt(grasp.rested) for grasp in grasps]
+        self._rest_m = np.hypot(_REST_M, still_m)
+
+    def _shaken(self, read_rad: float) -> tuple[float, float]:
+        """How far off the hand is, and how far it is turned, along an axis, by noisy joints."""
+        q = np.array([np.median(grasp.read(0.0), axis=0) for grasp in self._grasps])
+        reach, turns = 0.0, 0.0
+        for step in _STEP * np.eye(q.shape[1]):
+            reach += float(((self._hand(q + step) - self._hand(q)) ** 2).sum(axis=1).mean())
+            turns += float(((self._frame(q + step) - self._frame(q)) ** 2).sum(axis=(1, 2)).mean())
+        return read_rad * np.sqrt(reach / 3.0) / _STEP, read_rad * np.sqrt(turns / 6.0) / _STEP
 
     def _swept(self) -> tuple[np.ndarray, np.ndarray]:
         """(k, 1) how far a hand goes, and (k, 1) how far it turns, in the time nobody knows."""

@@ -15,9 +15,11 @@ from time import perf_counter
 import numpy as np
 
 from trueup.episodes import Episode
+from trueup.episodes.episode import JOINTS
 from trueup.errors import TrueupError
 from trueup.identify.estimate import VAGUE, Estimate, Finding
-from trueup.identify.probing.agreement import LATE, PLACE_M, SITE, TABLE, Agreement, scaled
+from trueup.identify.noise import white_noise
+from trueup.identify.probing.agreement import LATE, SITE, TABLE, Agreement, Noise, scaled
 from trueup.identify.probing.grasps import Grasp, Seen, grasps_in, seen_in
 from trueup.identify.readings.tracked import tracked_noise
 from trueup.space import JointNormal, Parameter
@@ -70,7 +72,7 @@ def identify_hand_eye(
         fitted=problem.misfit(x, fit),
         held=problem.misfit(x, held),
         each=problem.misfit_of_each(x, grasps),
-        noise={seen.position: float(np.hypot(PLACE_M, noise[0]))},
+        noise={seen.position: problem.usual_m},
         notes=tuple(_out_of_step(problem)),
         varies={LATE: problem.unsure_s} if _late(problem) else {},
         accounted={LATE: problem.accounted} if _late(problem) else {},
@@ -87,7 +89,7 @@ def _agreed(
     seen: Seen,
     grasps: Sequence[Grasp],
     arm: Estimate | None,
-    noise: tuple[float, float],
+    noise: Noise,
 ) -> tuple[Agreement, np.ndarray, np.ndarray]:
     """What makes hand and eye agree best, and how sure.
 
@@ -119,10 +121,12 @@ def _out_of_step(problem: Agreement) -> Iterator[str]:
         )
 
 
-def _noise(episodes: Sequence[Episode]) -> tuple[float, float]:
-    """Of a seen place and of a seen turn; none where nobody can tell."""
-    heard = tracked_noise(episodes)
-    return (0.0, 0.0) if heard is None else (heard.noise.value, heard.angle_noise.value)
+def _noise(episodes: Sequence[Episode]) -> Noise:
+    """Of eye and hand; none where nobody can tell."""
+    heard, read_rad = tracked_noise(episodes), white_noise(episodes, JOINTS)
+    if heard is None:
+        return Noise(read_rad=read_rad)
+    return Noise(place_m=heard.noise.value, turn_rad=heard.angle_noise.value, read_rad=read_rad)
 
 
 def _parted(grasps: Sequence[Grasp]) -> tuple[list[Grasp], list[Grasp]]:

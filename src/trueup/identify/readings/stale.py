@@ -10,6 +10,7 @@ from scipy.ndimage import median_filter, uniform_filter1d
 from trueup.episodes import Channel, Episode
 from trueup.evaluate import wilson
 from trueup.identify.allan import Strength
+from trueup.identify.answers import runs
 from trueup.identify.readings.still import nothing
 
 _QUICK = 2.0  # steps of the sensor that a column moves from reading to reading
@@ -17,7 +18,8 @@ _NEIGHBOURS = 9
 _NEARBY = 51
 _LEAST = 100
 _SEEN = 3
-_NEVER, _MOSTLY = 1e-4, 0.8
+_NEVER, _OFTEN = 1e-4, 0.3
+_LONG = 10  # readings that repeat one after another: nothing is that stale, it stands still
 
 
 def stale_of(episodes: Sequence[Episode], signal: str, quantum: np.ndarray) -> Strength:
@@ -67,7 +69,15 @@ def _repeated(channel: Channel, quantum: np.ndarray) -> tuple[np.ndarray, np.nda
     fair[before] = fair[before + 1] = change[before + 1] / 2.0
     usual = median_filter(fair, size=(_NEIGHBOURS, 1), mode="nearest")
     least = np.maximum(_QUICK * quantum, 1e-12)
-    # where noise alone makes each reading another one; not at the edges of a rest
-    beside = 7.0 * uniform_filter1d((~repeated).astype(float), 7) - ~repeated
-    noisy = (alike < _NEVER) & (fresh > _MOSTLY) & (beside > 4.5)
+    # where noise alone makes each reading another one
+    noisy = (alike < _NEVER) & (fresh > _OFTEN) & ~_standing(repeated)
     return repeated, alike, (usual >= least).any(axis=1) | noisy
+
+
+def _standing(repeated: np.ndarray) -> np.ndarray:
+    """(m,) where readings repeat so often in a row that there was nothing else to read."""
+    found = np.zeros(len(repeated), bool)
+    for first, last in runs(repeated):
+        if last - first + 1 >= _LONG:
+            found[first : last + 1] = True
+    return found

@@ -36,6 +36,7 @@ def white_of(rests: Sequence[Rest], quantum: float, unit: str) -> Strength:
         same = nothing(unit, f"{readings:,} readings at rest are all the same.")
         return replace(same, high=_NONE)
     if quantum <= 0.0 or spread > _WIDE * quantum:
+        spread, readings = _spread(rests, anew=True), sum(_anew(rest) for rest in rests)
         value = float(np.sqrt(max(spread**2 - quantum**2 / 12.0, 0.0)))
         std = value / np.sqrt(2.0 * max(readings * 2.0 / 3.0, 1.0))
         return Strength(
@@ -166,12 +167,20 @@ def _too_little(readings: int, rests: Sequence[Rest]) -> str:
     )
 
 
-def _spread(rests: Sequence[Rest]) -> float:
-    """Of one reading, from second differences: slow motion drops out."""
-    parts = [np.diff(rest.values, 2) for rest in rests if len(rest.values) > 2]
+def _spread(rests: Sequence[Rest], *, anew: bool = False) -> float:
+    """Of one reading, from second differences: slow motion drops out.
+
+    If `anew`, readings that are the last ones again do not count: noise does not repeat itself.
+    """
+    values = [r.values if r.fresh is None or not anew else r.values[r.fresh] for r in rests]
+    parts = [np.diff(each, 2) for each in values if len(each) > 2]
     if not parts:
         return 0.0
     return float(np.sqrt(np.mean(np.concatenate(parts) ** 2) / 6.0))
+
+
+def _anew(rest: Rest) -> int:
+    return len(rest.values) if rest.fresh is None else int(rest.fresh.sum())
 
 
 def _chunks(rests: Sequence[Rest]) -> list[np.ndarray]:

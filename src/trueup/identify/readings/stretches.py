@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.ndimage import median_filter
 
 from trueup.episodes import Channel, Episode
 from trueup.episodes.episode import COMMAND, JOINTS
@@ -16,6 +17,8 @@ _SHORTEST_S = 0.5
 _ENOUGH_S = 5.0
 _CONSTANT_RAD = 1e-5  # from command to command
 _CREEP_RAD = 0.05  # a joint that goes further within one rest was not at rest
+_NEIGHBOURS = 25  # readings whose middle says where a joint is, however noisy each of them
+_PACKET = 3  # columns that do not all read the same twice but where nothing was read
 _REPEAT_S = 2.0
 _LEAD_S = 1.0  # before that: what came earlier no longer shows
 _SAME_RAD = 2e-4
@@ -32,11 +35,14 @@ class Rest:
         values: (k,) readings.
         period_s: Between them.
         episode: Which.
+        fresh: (k,) whether any column of the signal read otherwise than the moment before; all
+            where that is unknown.
     """
 
     values: np.ndarray
     period_s: float
     episode: int
+    fresh: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,13 +78,23 @@ def _rests(episodes: Sequence[Episode], signal: str, column: str, *, own: bool) 
             continue
         channel = episode[signal]
         values = np.asarray(channel.values[:, channel.names.index(column)], float)
+        fresh = _fresh(channel)
         for begin, end in _still_times(episode, signal, column if own else None):
             rows = np.flatnonzero((channel.time_s >= begin) & (channel.time_s <= end))
             if len(rows) < 5 or not np.isfinite(values[rows]).all():
                 continue
             period = float(np.diff(channel.time_s[rows]).mean())
             if period > 0:
-                yield Rest(values=values[rows], period_s=period, episode=number)
+                anew = None if fresh is None else fresh[rows]
+                yield Rest(values=values[rows], period_s=period, episode=number, fresh=anew)
+
+
+def _fresh(channel: Channel) -> np.ndarray | None:
+    """(m,) which readings are not the last ones again; one or two columns may be so by chance."""
+    if len(channel.names) < _PACKET:
+        return None
+    anew = (np.diff(np.asarray(channel.values, float), axis=0) != 0.0).any(axis=1)
+    return np.concatenate([[True], anew])
 
 
 def _still_times(
@@ -108,7 +124,10 @@ def _at_rest(episode: Episode, column: str | None, begin_s: float, end_s: float)
     rows = (joints.time_s >= begin_s) & (joints.time_s <= end_s)
     some = [joints.names.index(column)] if column in joints.names else slice(None)
     part = np.asarray(joints.values, float)[rows][:, some]
-    return bool(len(part)) and bool((np.ptp(part, axis=0) < _CREEP_RAD).all())
+    if not len(part):
+        return False
+    near = median_filter(part, size=(min(_NEIGHBOURS, len(part)), 1), mode="nearest")
+    return bool((np.ptp(near, axis=0) < _CREEP_RAD).all())
 
 
 def repeats_of(episodes: Sequence[Episode]) -> list[Repeat]:
