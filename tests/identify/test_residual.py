@@ -17,7 +17,6 @@ from trueup.identify.residual import (
     LearnedResidual,
     ResidualEffect,
     learn_residual,
-    world_with,
 )
 from trueup.identify.residual.effect import HOLD_S, SHARE
 from trueup.identify.residual.history import LAGS_S, PLAYS_RAD, inputs_along
@@ -28,6 +27,7 @@ from trueup.replay import replayed
 from trueup.simulate import CpuWorlds
 from trueup.space import Point, Space
 from trueup.worlds import Compiled, get
+from trueup.worlds.added import with_effect
 
 WORLD = get("so101/arm")
 POINT = Point({"latency/action_delay": 0.03})
@@ -210,7 +210,7 @@ def test_a_world_that_begins_anew_remembers_nothing(residual):
 
 def test_a_world_without_its_servos_is_refused(residual):
     network = replace(residual.network, joints=("elbow_flexx", *residual.network.joints[1:]))
-    world = world_with(WORLD, ResidualEffect(network=network))
+    world = with_effect(WORLD, ResidualEffect(network=network))
     with pytest.raises(TrueupError, match="elbow_flexx"):
         Compiled(world, world.catalogue.select(SHARE)).laws  # noqa: B018
 

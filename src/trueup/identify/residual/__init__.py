@@ -3,7 +3,6 @@
 from trueup.identify.residual.artefact import LearnedResidual as LearnedResidual
 from trueup.identify.residual.effect import SHARE as SHARE
 from trueup.identify.residual.effect import ResidualEffect as ResidualEffect
-from trueup.identify.residual.effect import world_with as world_with
 from trueup.identify.residual.judgement import Judgement as Judgement
 from trueup.identify.residual.learn import Lesson as Lesson
 from trueup.identify.residual.learn import learn_residual as learn_residual

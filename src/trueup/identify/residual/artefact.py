@@ -15,10 +15,11 @@ import numpy as np
 
 from trueup.errors import TrueupError
 from trueup.files import whole_folder
-from trueup.identify.residual.effect import SHARE, ResidualEffect, world_with
+from trueup.identify.residual.effect import SHARE, ResidualEffect
 from trueup.identify.residual.network import Network
 from trueup.space import Point
 from trueup.worlds import World
+from trueup.worlds.added import with_effect
 
 FORMAT, VERSION = "trueup/residual", 1
 TEXT, ARRAYS = "residual.json", "network.npz"
@@ -54,7 +55,7 @@ class LearnedResidual:
 
     def added_to(self, world: World) -> World:
         """A world with the same commands, in which they are corrected."""
-        return world_with(world, self.effect)
+        return with_effect(world, self.effect)
 
     @property
     def full(self) -> Point:

@@ -14,8 +14,6 @@ from trueup.errors import TrueupError, UnknownName
 from trueup.identify.residual.history import LAGS_S, PLAYS_RAD, History
 from trueup.identify.residual.network import Network
 from trueup.space import Parameter, Uniform
-from trueup.worlds import World
-from trueup.worlds.answers import effects_of
 
 SHARE = "actuation/residual/share"
 _LEAST, _MOST = 0.5, 1.5  # of what was learnt: a network that is held at zero learns too little
@@ -125,14 +123,3 @@ def _servos(network: Network, model: mujoco.MjModel) -> tuple[str, ...]:
                 fix="Learn a residual for worlds whose servos are <position> actuators.",
             )
     return network.joints
-
-
-def world_with(world: World, effect: ResidualEffect) -> World:
-    """The same world with a residual: how much of it, a point says."""
-    chosen = (*effects_of(world), effect)
-    members = {"effects": lambda self: chosen, "__module__": __name__}
-    made = type(type(world).__name__, (type(world),), members)()
-    own = {name: value for name, value in vars(world).items() if name not in ("catalogue", "space")}
-    vars(made).update(own)  # what this world alone has, such as another control period
-    made.model = world.model  # the nominal model is the same, and costs time to compile
-    return made

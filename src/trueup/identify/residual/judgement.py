@@ -11,10 +11,11 @@ import numpy as np
 from trueup.episodes import Episode
 from trueup.episodes.episode import JOINTS
 from trueup.errors import TrueupError
-from trueup.identify.residual.effect import SHARE, ResidualEffect, world_with
+from trueup.identify.residual.effect import SHARE, ResidualEffect
 from trueup.replay import Replayer
 from trueup.space import Point, Points, Space
 from trueup.worlds import World
+from trueup.worlds.added import with_effect
 
 _PIECES = 6  # fewer motions than this are cut, so that there is a spread to speak of
 _WORTH = 0.05  # of the error; what gains less is not worth carrying
@@ -116,7 +117,7 @@ def judged(
         joints: Those that count.
         threads: CPU threads; 0 takes all.
     """
-    corrected = world_with(world, effect)
+    corrected = with_effect(world, effect)
     names = (*(name for name in point if name != SHARE), SHARE)
     space = Space(tuple(corrected.catalogue[name] for name in names))
     values = np.array([[*(point[name] for name in names[:-1]), share] for share in (0.0, 1.0)])

@@ -13,7 +13,7 @@ from trueup.effects import Values, anatomy
 from trueup.episodes import Episode
 from trueup.episodes.episode import COMMAND, JOINTS
 from trueup.errors import TrueupError
-from trueup.identify.residual.effect import SHARE, ResidualEffect, world_with
+from trueup.identify.residual.effect import SHARE, ResidualEffect
 from trueup.identify.residual.history import inputs_along
 from trueup.identify.residual.network import Network
 from trueup.replay import Replayer, Track
@@ -21,6 +21,7 @@ from trueup.replay.matching import command_columns, signal_columns
 from trueup.replay.states import value_at
 from trueup.space import Point, Space
 from trueup.worlds import Compiled, World
+from trueup.worlds.added import with_effect
 
 _BROKEN = 1.0  # rad; what a simulation that broke down is taken to miss by
 _LATE = ("latency/action_*", "latency/*/delay")  # what makes commands late
@@ -61,7 +62,7 @@ class Motions:
         """Measured less simulated (k, joints) at the times of commands; motions from `aside` on."""
         if network is None:
             return self._missed(self.world, self.episodes[aside:], self.point)
-        world = world_with(self.world, ResidualEffect(network=network))
+        world = with_effect(self.world, ResidualEffect(network=network))
         return self._missed(world, self.episodes[aside:], Point({**self.point, SHARE: 1.0}))
 
     def pushed(self, pushes: Sequence[np.ndarray]) -> list[np.ndarray]:
