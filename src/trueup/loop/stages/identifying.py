@@ -38,6 +38,7 @@ from trueup.worlds import World
 
 _LATEST = 0.97  # of the longest delay
 _DOUBTED = 2.0  # times the usual prior: trials have shown that this robot is not a usual one
+_MISREAD = 20.0  # the same of encoders: one that was calibrated wrongly is off by anything
 
 
 def identified(job: Job) -> str:
@@ -88,7 +89,11 @@ def _space(world: World, patterns: tuple[str, ...]) -> Space:
             fix="`trueup space WORLD --all` lists what can be identified.",
         )
     space = world.catalogue.select(*known)
-    return space.narrowed({p.name: scaled(p, _DOUBTED) for p in space})
+    return space.narrowed({p.name: scaled(p, _wider(p.name)) for p in space})
+
+
+def _wider(name: str) -> float:
+    return _MISREAD if fnmatchcase(name, "sensing/*/bias") else _DOUBTED
 
 
 def _arm(job: Job, free: list[Episode]) -> Estimate:
