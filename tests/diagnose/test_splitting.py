@@ -185,3 +185,42 @@ def test_what_was_learnt_beside_all_gaps_is_unexplained_as_far_as_it_costs(learn
     assert told.unexplained.points == pytest.approx(rest)
     assert told.unexplained.low <= rest <= told.unexplained.high
     assert sum(s.points for s in told.shares) == pytest.approx(65.0 - rest)
+
+
+def identified(alone: float, *, spread: float = 0.01) -> Attribution:
+    """Latency costs as much alone, and is known."""
+    cost = Cost(value=alone, spread=spread)
+    return Attribution(
+        gaps=("latency",),
+        nominal=np.ones(20),
+        identified=np.full(20, 1.0 - alone),
+        shares={"latency": cost},
+        alone={"latency": cost},
+        pairs={},
+    )
+
+
+def both(other: float) -> dict:
+    """Shares where trials blame sensing for a part of it, too."""
+    parts = (1.0 - other) * LATENCY + other * np.eye(len(GAPS))[GAPS.index("sensing")]
+    answer = Answer(parts=parts, low=parts, high=parts)
+    rates = Rate(successes=1000, trials=1000), Rate(successes=10, trials=20)
+    found = split(answer, identified(0.35), *rates, 0.0, np.random.default_rng(0))
+    return {share.gap: share for share in found.shares}
+
+
+def test_an_identified_gap_shares_what_it_costs_alone_with_one_that_nobody_identified():
+    """Alone it costs 35 of 50 points; what both cost, each has half of."""
+    shares = both(0.3)
+    assert shares["latency"].points == pytest.approx(0.75 * 35.0, abs=0.5)
+    assert shares["latency"].points + shares["sensing"].points == pytest.approx(50.0, abs=0.5)
+    assert shares["latency"].low <= 20.0 < 35.0 <= shares["latency"].high
+
+
+def test_where_nothing_else_is_blamed_it_keeps_all_that_it_costs():
+    assert both(0.0)["latency"].points == pytest.approx(50.0, abs=0.5)
+
+
+def test_however_sure_a_fit_is_a_robot_is_never_quite_so():
+    share = both(0.0)["latency"]
+    assert share.low < 35.0 - 1.0

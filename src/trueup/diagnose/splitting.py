@@ -17,6 +17,9 @@ from trueup.diagnose.shapley import Attribution
 _DRAWS = 4000
 _HALF = 0.5
 _SURE = 1.645  # standard deviations to either side of a 90 % interval
+_ROUGHLY = 0.15  # of a cost: a robot is never quite as it was identified
+_SECOND = 0.15  # of a loss: blamed for so much, another cause is there
+_OVERLAP = 0.5  # of what a gap costs alone, others would cost as well: anything from none to all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +67,8 @@ def split(
     loss = simulated.share - measured.share
     kept, trust = _HALF if doubts else 1.0, Trust(doubts)
     here = (answer.parts[None], np.array([loss]), found, _costs(found), np.array([strange]))
-    middle = _accounted(*here, kept, trust.mean[None], bounded=True)[0]
+    half = np.array([_OVERLAP])
+    middle = _accounted(*here, kept, trust.mean[None], half, bounded=True)[0]
     draws = _drawn(answer, found, simulated, measured, strange, generator, kept, trust)
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     names = (*GAPS, UNEXPLAINED)
@@ -106,9 +110,11 @@ def _drawn(
         lost = simulated.share - measured.share
         wrong = np.abs(_no_more_than(costs, np.array([lost]))[0] - middle) / _SURE
         spread = np.hypot(spread, wrong)  # what costs more than was lost is not quite right
+        spread = np.hypot(spread, _ROUGHLY * middle)
         costs = middle + spread * generator.standard_normal((_DRAWS, len(middle)))
     trusted = trust.drawn(_DRAWS, generator)
-    return _accounted(parts, loss, found, costs, outside.astype(float), kept, trusted)
+    overlap = generator.random(_DRAWS)
+    return _accounted(parts, loss, found, costs, outside.astype(float), kept, trusted, overlap)
 
 
 def _identified(found: Attribution) -> list[str]:
@@ -148,13 +154,15 @@ def _accounted(
     strange: np.ndarray,
     kept: float,
     trusted: np.ndarray,
+    overlap: np.ndarray,
     *,
     bounded: bool = False,
 ) -> np.ndarray:
     """(k, 9) points of each gap and of the rest, for parts (k, 8) of losses (k,).
 
     Of what identified gaps cost (k, 8) shares are `trusted`; together, and with what was learnt
-    beside them, they cost no more than was lost.
+    beside them, they cost no more than was lost. Of that, gaps which nobody identified would cost
+    an `overlap` (k,) as well, if there are any.
 
     Bounded, trials blame gaps for no more than identified ones leave of the loss. What may be true
     is not: noise of the one would be taken off the other.
@@ -177,6 +185,7 @@ def _accounted(
         if bounded:
             points = _within(points, loss - costs.sum(axis=1) - learnt)
         points[:, columns] += costs
+        points = _shared(points, columns, others, loss, overlap)
     rest = loss - points.sum(axis=1)
     return np.column_stack([points, rest])
 
@@ -196,6 +205,28 @@ def _without(
             alone[:, a] -= 0.5 * cost.value * (1.0 - trusted[:, b])
             alone[:, b] -= 0.5 * cost.value * (1.0 - trusted[:, a])
     return alone
+
+
+def _shared(
+    points: np.ndarray,
+    columns: Sequence[int],
+    others: np.ndarray,
+    loss: np.ndarray,
+    overlap: np.ndarray,
+) -> np.ndarray:
+    """Points, of which identified gaps give some to those that trials blame beside them.
+
+    An identified gap was played without what is wrong elsewhere: that is what it costs alone. An
+    episode that would fail for either is lost to both, half and half.
+    """
+    held = np.maximum(points[:, others], 0.0)
+    total = held.sum(axis=1)
+    there = np.clip(total / np.maximum(_SECOND * loss, 1e-9), 0.0, 1.0)
+    given = 0.5 * (overlap * there)[:, None] * np.maximum(points[:, columns], 0.0)
+    found = points.copy()
+    found[:, columns] -= given
+    found[:, others] += held * (given.sum(axis=1) / np.maximum(total, 1e-12))[:, None]
+    return found
 
 
 def _no_more_than(costs: np.ndarray, loss: np.ndarray) -> np.ndarray:
