@@ -217,7 +217,7 @@ def test_what_was_learnt_is_played_on_top_of_all_that_was_identified(name, lost)
         np.random.default_rng(0),
         draws=2,
         episodes=4,
-        beyond=Beyond(world=shoved, name=name),
+        beyond=Beyond(world=shoved, values={name: 1.0}),
     )
     assert found.beyond is not None
     assert found.beyond.value == pytest.approx(found.identified.mean() if lost else 0.0)

@@ -46,6 +46,14 @@ def test_commands_that_were_late_by_chance_are_none():
     assert doubts(replace(OFF, lateness=stopped), elbow_flex=0.01) == SAID
 
 
+@pytest.mark.parametrize(("wander", "doubted"), [(0.007, False), (0.002, True)])
+def test_joints_that_are_no_further_off_than_their_encoders_drift_are_none(wander, doubted):
+    known = estimate({"latency/action_delay": (0.05, 0.001)})
+    after = {"joint_position/elbow_flex": 0.010, "joint_position/gripper": 0.004}
+    told = replace(known, check=OFF, fitted=Misfit(episodes=1, before={}, after=after))
+    assert bool(doubts_of([told], wander=wander)) is doubted
+
+
 def test_what_the_simulator_can_produce_is_none():
     assert doubts(replace(OFF, excess={"elbow_flex": 1.1}), elbow_flex=0.010) == ()
 

@@ -14,6 +14,7 @@ from trueup.cli import show
 from trueup.cli.options import Chosen
 from trueup.errors import TrueupError
 from trueup.evaluate import trials
+from trueup.identify.frames import LATENESS, with_lateness
 from trueup.identify.residual.effect import SHARE
 from trueup.simulate import CpuWorlds, Divergence, Rollout, Step, Trajectory
 from trueup.simulate.rollout import Controller
@@ -79,11 +80,10 @@ def drawn(world: World, options: Chosen, n: int, *, nominal: bool = False) -> Co
     check_positive("--n", n)
     check_seed(options.seed)
     point = _point(options, nominal)
-    space = (
-        asked_space(world, options.select, options.space)
-        if point is None
-        else _space_of(world, point)
-    )
+    if point is None:
+        world, space = asked(world, options.select, options.space)
+    else:
+        space = _space_of(world, point)
     rows = np.arange(n) if options.only is None else _row(options.only)
     total = int(rows[-1]) + 1
     points, seeds = trials(space, total, options.seed)
@@ -114,11 +114,16 @@ def _matching(world: World, pattern: str, everything: bool) -> Space:
     return world.catalogue.select(pattern)
 
 
-def asked_space(world: World, patterns: tuple[str, ...], file: Path | None) -> Space:
-    """The space of a file or else of the world, or of either the parameters that match."""
+def asked(world: World, patterns: tuple[str, ...], file: Path | None) -> tuple[World, Space]:
+    """The space of a file or else of the world, or of either the parameters that match.
+
+    Frames that come late by chance belong to a robot and not to a world, which is given them here.
+    """
     if file is None:
-        return chosen_space(world, patterns)
+        return world, chosen_space(world, patterns)
     space = Space.load(file)
+    if LATENESS in space:
+        world = with_lateness(world)
     if SHARE in space and SHARE not in world.catalogue:
         raise TrueupError(
             f"{file} draws how much of a learnt residual a world has, and none was given.",
@@ -127,7 +132,7 @@ def asked_space(world: World, patterns: tuple[str, ...], file: Path | None) -> S
         )
     for name in space.names:
         world.catalogue.index(name)  # says what the world knows instead
-    return space.select(*patterns) if patterns else space
+    return world, space.select(*patterns) if patterns else space
 
 
 def _space_of(world: World, point: Point) -> Space:

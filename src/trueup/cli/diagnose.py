@@ -18,7 +18,6 @@ from trueup.cli.findings import opened
 from trueup.cli.options import Count, File, Machine, OneWorld
 from trueup.diagnose import (
     Bank,
-    Beyond,
     Case,
     GapReport,
     Share,
@@ -29,13 +28,15 @@ from trueup.diagnose import (
 )
 from trueup.diagnose.hearing import departures_of, doubts_of, evidence_of, with_failures
 from trueup.effects.actuation import CommandNoise
-from trueup.episodes import Dataset
+from trueup.episodes import Dataset, Episode
 from trueup.episodes.episode import JOINTS
 from trueup.errors import TrueupError
 from trueup.evaluate import check_fit, piloted
 from trueup.identify import Estimate
-from trueup.identify.heard import as_usual, completed, heard, noise_in
-from trueup.identify.residual import SHARE, LearnedResidual
+from trueup.identify.frames import in_step, not_missed, seen_late
+from trueup.identify.heard import as_usual, completed, heard, noise_in, wander_of
+from trueup.identify.residual import LearnedResidual
+from trueup.loop.estimates import beyond_of
 from trueup.policies import Policy
 from trueup.space import Prior
 from trueup.worlds import World, get
@@ -95,7 +96,8 @@ class Diagnose(Machine):
         check_fit(policy, world)
         trials = judged(list(Dataset.open(trials_at(self.trials))), world, _mark(policy))
         estimates = [Estimate.load(path) for path in self.estimate]
-        noise = self._heard(world, estimates)
+        recorded = self._recorded()
+        noise = not_missed(self._heard(world, estimates, recorded), estimates)
         learnt = None if self.residual is None else LearnedResidual.load(self.residual)
         report = diagnose(
             Case(
@@ -104,16 +106,18 @@ class Diagnose(Machine):
                 policy=policy.name,
                 trials=trials,
                 bank=self._bank(world, policy),
-                beliefs=completed(estimates, noise, world.catalogue),
+                beliefs=completed([*map(in_step, estimates)], noise, world.catalogue),
                 evidence=evidence_of(estimates, heard=bool(noise)),
                 departures=departures_of(estimates, world),
                 doubts=doubts_of(
                     estimates,
                     shaken=CommandNoise.name in noise,
+                    wander=wander_of(noise, recorded),
                     learnt=learnt.gain if learnt else 0.0,
+                    late=seen_late(estimates) is not None,
                 ),
                 usual=as_usual(noise, world.catalogue),
-                beyond=Beyond(world=learnt.added_to(world), name=SHARE) if learnt else None,
+                beyond=beyond_of(world, estimates, learnt),
             ),
             seed=self.seed,
             threads=self.threads,
@@ -127,16 +131,23 @@ class Diagnose(Machine):
         else:
             _print(report, self.out)
 
-    def _heard(self, world: World, estimates: Sequence[Estimate]) -> Mapping[str, Prior]:
+    def _recorded(self) -> list[Episode]:
+        if self.recordings is None:
+            return []
+        episodes, unread = opened(self.recordings)
+        for line in unread:
+            self._tell(line)
+        return episodes
+
+    def _heard(
+        self, world: World, estimates: Sequence[Estimate], episodes: Sequence[Episode]
+    ) -> Mapping[str, Prior]:
         """What recordings say beside the estimates; they are replayed where the arm was fitted.
 
         Without an estimate of the arm nothing is replayed: a soft servo would pass for a sensor.
         """
-        if self.recordings is None:
+        if not episodes:
             return {}
-        episodes, unread = opened(self.recordings)
-        for line in unread:
-            self._tell(line)
         arms = [e for e in estimates if any(c.startswith(f"{JOINTS}/") for c in e.fitted.after)]
         if not arms:
             return noise_in(world, episodes)

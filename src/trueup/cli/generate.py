@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from trueup.cli import people, show
-from trueup.cli.copies import asked_space, check_seed, check_threads
+from trueup.cli.copies import asked, check_seed, check_threads
 from trueup.cli.files import writable_folder
 from trueup.cli.options import CopyCount, Count, File, Machine, OneWorld, Patterns
 from trueup.episodes import Dataset, JointUnits
@@ -88,7 +88,9 @@ class Generate(OneWorld, Machine):
         self._check()
         world = self.opened_world()
         folder = self.out or _OUT / f"{world.name.replace('/', '-')}-{self.seed}"
-        space = Space(()) if self.nominal else asked_space(world, self.select, self.space)
+        space = Space(())
+        if not self.nominal:
+            world, space = asked(world, self.select, self.space)
         source, passed_over = self._source(world, space)
         order = Order(
             world=world,

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from trueup.cli import cloning, show
-from trueup.cli.copies import asked_space, check_seed, check_threads
+from trueup.cli.copies import asked, check_seed, check_threads
 from trueup.cli.files import check_distinct, writable_folder
 from trueup.cli.options import Count, File, Machine, OneWorld, Patterns
 from trueup.episodes import JointUnits
@@ -122,7 +122,9 @@ class Train(OneWorld, Machine):
             self._clone(world, folder)
             return
         check_distinct(read={"--space": self.space}, written={"--out": folder / SPACE})
-        space = Space(()) if self.nominal else asked_space(world, self.select, self.space)
+        space = Space(())
+        if not self.nominal:
+            world, space = asked(world, self.select, self.space)
         run = Run(
             folder=folder,
             world=world,

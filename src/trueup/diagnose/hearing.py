@@ -20,6 +20,7 @@ _NOTICED = (
     0.002  # rad that a joint is off: a policy does not notice less, encoders read as coarsely
 )
 _MISSES = 0.01  # rad that joints are off: a fingertip 30 cm away is by 3 mm
+_WANDERS = 1.5  # times what a walk goes on average: one goes further than the other
 _APART = 1.5  # times what holds and the tracker leave
 _ACCOUNTED = 0.5  # of what varies: with more than that, it is as the simulator has it
 _ODDS, _AGREE = 4.0, 2.0  # standard deviations at which two estimates are at odds, and agree
@@ -61,7 +62,12 @@ def evidence_of(told: Sequence[Told], *, heard: bool = False) -> tuple[str, ...]
 
 
 def doubts_of(
-    told: Sequence[Told], *, shaken: bool = False, learnt: float = 0.0
+    told: Sequence[Told],
+    *,
+    shaken: bool = False,
+    wander: float = 0.0,
+    learnt: float = 0.0,
+    late: bool = False,
 ) -> tuple[Doubt, ...]:
     """What the identification could not explain, as far as a policy could notice it.
 
@@ -71,12 +77,19 @@ def doubts_of(
     Args:
         told: What was identified.
         shaken: Whether commands were heard to be noisy, which no replay repeats either.
+        wander: How far encoders were heard to drift, in rad: no replay repeats that, either.
         learnt: How much of what the numbers leave was learnt beside them, as a share of 1.
+        late: Whether frames that are late by chance are played beside all numbers, too: what they
+            cost is known then, and no reason to believe other numbers less.
     """
     found = [
         doubt
         for one in told
-        for kind in (() if shaken else _unmodelled(one, learnt), _apart(one), _out_of_step(one))
+        for kind in (
+            () if shaken or _drifted(one, wander) else _unmodelled(one, learnt),
+            _apart(one),
+            _out_of_step(one, late),
+        )
         for doubt in kind
     ]
     return (*found, *(_at_odds(told) if found else ()))
@@ -87,6 +100,17 @@ def _unmodelled(one: Told, learnt: float) -> Iterator[Doubt]:
     check = one.check
     if check is not None and not check.inside and not check.random and _noticed(one):
         yield Doubt(what=check.sentences[0], gaps=_gaps(one), explained=_explained(one, learnt))
+
+
+def _drifted(one: Told, wander: float) -> bool:
+    """Whether joints are no further off than drifting encoders make them seem."""
+    joints = left_over(one) if one.check is not None else {}
+    return bool(joints) and _size(joints) <= _WANDERS * wander
+
+
+def _size(joints: Mapping[str, float]) -> float:
+    """Root mean square."""
+    return math.hypot(*joints.values()) / math.sqrt(max(len(joints), 1))
 
 
 def _explained(one: Told, learnt: float) -> float:
@@ -101,7 +125,7 @@ def _explained(one: Told, learnt: float) -> float:
         for side in (one.fitted.before, one.fitted.after)
     )
     joints = left_over(one)
-    left = (1.0 - learnt) * math.hypot(*joints.values()) / math.sqrt(max(len(joints), 1))
+    left = (1.0 - learnt) * _size(joints)
     return _less(before, after) / (1.0 + (left / _MISSES) ** 2)
 
 
@@ -131,14 +155,14 @@ def _gaps(one: Told) -> tuple[str, ...]:
     return tuple(dict.fromkeys(finding.name.split("/")[0] for finding in one.findings))
 
 
-def _out_of_step(one: Told) -> Iterator[Doubt]:
+def _out_of_step(one: Told, late: bool) -> Iterator[Doubt]:
     """Numbers that vary from moment to moment as nothing in the catalogue makes them vary."""
     for name, share in one.accounted.items():
         if share < _ACCOUNTED:
             yield Doubt(
                 what=f"Unmodelled: {name} is not one number; it varies from moment to moment, and "
                 f"what the simulator has makes for {100 * share:.0f} % of that.",
-                gaps=(name.split("/")[0],),
+                gaps=() if late else (name.split("/")[0],),
                 explained=share,
             )
 

@@ -49,12 +49,12 @@ class Beyond:
     """What was learnt of a robot that no parameter of its world makes.
 
     Attributes:
-        world: The same world, and a parameter more, with which it does so.
-        name: That parameter; 1 is all that was learnt, on top of what was identified.
+        world: The same world, and parameters more, with which it does so.
+        values: Those parameters, where they are all that was learnt, on top of what was identified.
     """
 
     world: World
-    name: str
+    values: Mapping[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,8 +268,9 @@ class _Table:
 
     def played_with(self, beyond: Beyond) -> np.ndarray:
         """Where all gaps differ, and what was learnt is added."""
-        names = (*self.names, beyond.name)
-        values = np.column_stack([self.values, np.ones(len(self.values))])
+        names = (*self.names, *beyond.values)
+        more = np.tile(list(beyond.values.values()), (len(self.values), 1))
+        values = np.column_stack([self.values, more])
         found = evaluate(
             beyond.world, self.begin, Points(names, values), self.seeds, threads=self.threads
         )

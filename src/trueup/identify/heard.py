@@ -21,6 +21,8 @@ from trueup.identify.tremor import tremor_readings
 from trueup.space import Fixed, Joint, Prior, Space, Uniform
 from trueup.worlds import World
 
+_DRIFT = "sensing/encoder/drift"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Heard:
@@ -90,6 +92,19 @@ def _shaken(
     if late and Reaction.name in bare.catalogue and Reaction.name not in at:
         found[Reaction.name] = Uniform(0.0, late[0])
     return found
+
+
+def wander_of(noise: Mapping[str, Prior], episodes: Sequence[Episode]) -> float:
+    """How far encoders that drift take a joint from where a replay has it, in rad; 0 if none do.
+
+    A random walk from the beginning of each recording, by the end of its interval.
+    """
+    drift = noise.get(_DRIFT)
+    free = [episode.duration_s for episode in episodes if moves_freely(episode)]
+    if not isinstance(drift, Uniform) or not free:
+        return 0.0
+    low, high = drift.support(0.0, np.inf)
+    return high * float(np.sqrt(np.mean(free) / 2.0)) if low > 0.0 else 0.0
 
 
 def completed(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from trueup.diagnose import Beyond
 from trueup.episodes import Dataset
 from trueup.identify import Estimate, readable
-from trueup.identify.heard import heard
+from trueup.identify.frames import LATENESS, in_step, seen_late, with_lateness
+from trueup.identify.heard import heard, wander_of
 from trueup.identify.residual import SHARE, LearnedResidual
 from trueup.loop.job import Job
 from trueup.space import Prior, Space
@@ -32,6 +34,11 @@ def heard_in(job: Job) -> Mapping[str, Prior]:
     return heard(job.world, job.bare, episodes, arm, threads=job.threads)
 
 
+def wander_in(job: Job, noise: Mapping[str, Prior]) -> float:
+    """How far encoders that drift seem to take joints, in rad."""
+    return wander_of(noise, readable(Dataset.open(job.path(DATA)))[0]) if noise else 0.0
+
+
 def residual_of(job: Job) -> LearnedResidual | None:
     """What was learnt of the arm beside its numbers; none where it was not needed, or refused."""
     path = job.path(RESIDUAL)
@@ -41,13 +48,30 @@ def residual_of(job: Job) -> LearnedResidual | None:
 def world_of(job: Job, space: Space) -> World:
     """The world that has the parameters of a space, with what was learnt if it is among them."""
     learnt = residual_of(job) if SHARE in space else None
-    return job.world if learnt is None else learnt.added_to(job.world)
+    world = with_lateness(job.world) if LATENESS in space else job.world
+    return world if learnt is None else learnt.added_to(world)
 
 
 def identified_in(job: Job, world: World) -> tuple[World, dict[str, float]]:
     """A world with all that was learnt of the robot, and the values that were identified in it."""
-    point = {name: value for known in estimates(job) for name, value in known.point.items()}
-    learnt = residual_of(job)
-    if learnt is not None:
-        world, point = learnt.added_to(world), {**point, SHARE: 1.0}
+    known = estimates(job)
+    point = {name: value for one in map(in_step, known) for name, value in one.point.items()}
+    beyond = beyond_of(world, known, residual_of(job))
+    if beyond is not None:
+        world, point = beyond.world, {**point, **beyond.values}
     return world, {name: value for name, value in point.items() if name in world.catalogue}
+
+
+def beyond_of(
+    world: World, known: Sequence[Estimate], learnt: LearnedResidual | None
+) -> Beyond | None:
+    """What recordings show of a robot that no parameter of its world makes; none where nothing is.
+
+    Frames that come late by chance, and what the arm does beside all numbers.
+    """
+    values: dict[str, float] = {}
+    if late := seen_late(known):
+        world, values = with_lateness(world), late.values
+    if learnt is not None:
+        world, values[SHARE] = learnt.added_to(world), 1.0
+    return Beyond(world=world, values=values) if values else None

@@ -12,6 +12,7 @@ from trueup.diagnose.hearing import doubts_of, left_over
 from trueup.effects.actuation import CommandNoise
 from trueup.errors import TrueupError
 from trueup.identify import Estimate
+from trueup.identify.frames import Frames, drawn_late, in_step, not_missed, seen_late
 from trueup.identify.residual import SHARE, LearnedResidual
 from trueup.space import Fixed, Gap, JointNormal, LogUniform, Parameter, Prior, Space, Uniform
 from trueup.worlds import World
@@ -65,14 +66,14 @@ def trued_up(
         heard: Noise of sensors and clocks, by parameter.
         learnt: What the arm does beside all numbers, if that was learnt.
     """
-    beliefs = _joints(world, known)
+    heard, beliefs = not_missed(heard or {}, known), _joints(world, known)
     settled = {name for joint in beliefs for name in joint.names}
     heard_of = {name.split("/")[0] for name in settled}
     widths = {gap: _width(gap, report, str(gap) in heard_of) for gap in Gap}
     rest = _others(world, report, settled)
     priors = {p.name: scaled(p, widths[p.gap]) for p in rest}
-    priors |= {n: p for n, p in (heard or {}).items() if n in priors and _fits(rest, n, p)}
-    if CommandNoise.name not in (heard or {}):
+    priors |= {n: p for n, p in heard.items() if n in priors and _fits(rest, n, p)}
+    if CommandNoise.name not in heard:
         priors |= _shaken(rest.narrowed(priors), known, learnt)
     space = world.catalogue.select(*settled, *rest.names).narrowed(priors)
     for joint in beliefs:
@@ -81,6 +82,9 @@ def trued_up(
     if learnt is not None:
         space = Space((*space, learnt.added_to(world).catalogue[SHARE]), space.joints)
         sentences.append(_of_learnt(learnt))
+    if late := seen_late(known):
+        space = drawn_late(world, space, late)
+        sentences.append(_of_late(late))
     return TruedUp(
         space=space,
         sentences=tuple(sentence for sentence in sentences if sentence),
@@ -93,6 +97,13 @@ def _of_learnt(learnt: LearnedResidual) -> str:
     return (
         f"What no number makes the joints do was learnt from recordings, and takes {gain:.0f} % "
         "off what they were still off by: worlds have half of it to half as much again."
+    )
+
+
+def _of_late(late: Frames) -> str:
+    return (
+        f"Frames come every {1e3 * late.period_s:.0f} ms, and late by up to some "
+        f"{1e3 * late.most_s:.0f} ms by chance: worlds have half of that to half as much again."
     )
 
 
@@ -152,7 +163,7 @@ def _joints(world: World, known: Sequence[Estimate]) -> list[JointNormal]:
     """What was identified, as far as the world has it, none of it surer than the floor."""
     found: list[JointNormal] = []
     taken: set[str] = set()
-    for estimate in reversed(known):
+    for estimate in map(in_step, reversed(known)):
         belief = estimate.belief
         told = {f.name for f in estimate.findings if f.verdict != "not told"}
         names = [n for n in belief.names if n in world.catalogue and n in told - taken]

@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from trueup.diagnose import Bank, Beyond, Case, GapReport, built, diagnose, judged
+from trueup.diagnose import Bank, Case, GapReport, built, diagnose, judged
 from trueup.diagnose.bank import FORMAT, WAY
 from trueup.diagnose.hearing import departures_of, doubts_of, evidence_of, with_failures
 from trueup.effects.actuation import CommandNoise
@@ -18,9 +18,10 @@ from trueup.episodes import Dataset
 from trueup.evaluate import piloted
 from trueup.files import whole
 from trueup.identify import Estimate
+from trueup.identify.frames import in_step, not_missed, seen_late
 from trueup.identify.heard import as_usual, completed
-from trueup.identify.residual import SHARE, LearnedResidual
-from trueup.loop.estimates import estimates, heard_in, residual_of
+from trueup.identify.residual import LearnedResidual
+from trueup.loop.estimates import beyond_of, estimates, heard_in, residual_of, wander_in
 from trueup.loop.job import Job
 from trueup.loop.lock import locked
 from trueup.policies import Policy
@@ -86,20 +87,25 @@ def _diagnosed(
 ) -> GapReport:
     policy, world = job.policy("train/policy"), job.world
     trials = judged(list(Dataset.open(job.path("before/episodes"))), world, mark_of(policy))
+    noise = not_missed(noise or {}, known)
     case = Case(
         world=world,
         begin=piloted(policy),
         policy="train/policy",
         trials=trials,
         bank=Bank.load(job.path(BANK)),
-        beliefs=completed(known, noise or {}, world.catalogue),
+        beliefs=completed([*map(in_step, known)], noise, world.catalogue),
         evidence=evidence_of(known),
         departures=departures_of(known, world),
         doubts=doubts_of(
-            known, shaken=CommandNoise.name in (noise or {}), learnt=learnt.gain if learnt else 0.0
+            known,
+            shaken=CommandNoise.name in noise,
+            wander=wander_in(job, noise),
+            learnt=learnt.gain if learnt else 0.0,
+            late=seen_late(known) is not None,
         ),
-        usual=as_usual(noise or {}, world.catalogue),
-        beyond=Beyond(world=learnt.added_to(world), name=SHARE) if learnt else None,
+        usual=as_usual(noise, world.catalogue),
+        beyond=beyond_of(world, known, learnt),
     )
     report = diagnose(case, seed=job.settings.seed, threads=job.threads, on_progress=job.tell)
     return with_failures(report, world, trials)
