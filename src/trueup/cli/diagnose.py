@@ -18,7 +18,6 @@ from trueup.cli.findings import opened
 from trueup.cli.options import Count, File, Machine, OneWorld
 from trueup.diagnose import (
     Bank,
-    Case,
     GapReport,
     Share,
     Size,
@@ -26,17 +25,15 @@ from trueup.diagnose import (
     diagnose,
     judged,
 )
-from trueup.diagnose.hearing import departures_of, doubts_of, evidence_of, with_failures
-from trueup.effects.actuation import CommandNoise
+from trueup.diagnose.hearing import with_failures
 from trueup.episodes import Dataset, Episode
 from trueup.episodes.episode import JOINTS
 from trueup.errors import TrueupError
 from trueup.evaluate import check_fit, piloted
 from trueup.identify import Estimate
-from trueup.identify.frames import in_step, not_missed, seen_late
-from trueup.identify.heard import as_usual, completed, heard, noise_in, wander_of
+from trueup.identify.heard import heard, noise_in, wander_of
 from trueup.identify.residual import LearnedResidual
-from trueup.loop.estimates import beyond_of
+from trueup.loop.known import Known
 from trueup.policies import Policy
 from trueup.space import Prior
 from trueup.worlds import World, get
@@ -97,28 +94,15 @@ class Diagnose(Machine):
         trials = judged(list(Dataset.open(trials_at(self.trials))), world, _mark(policy))
         estimates = [Estimate.load(path) for path in self.estimate]
         recorded = self._recorded()
-        noise = not_missed(self._heard(world, estimates, recorded), estimates)
-        learnt = None if self.residual is None else LearnedResidual.load(self.residual)
+        noise = self._heard(world, estimates, recorded)
+        known = Known(
+            estimates=estimates,
+            heard=noise,
+            wander=wander_of(noise, recorded),
+            learnt=None if self.residual is None else LearnedResidual.load(self.residual),
+        )
         report = diagnose(
-            Case(
-                world=world,
-                begin=piloted(policy),
-                policy=policy.name,
-                trials=trials,
-                bank=self._bank(world, policy),
-                beliefs=completed([*map(in_step, estimates)], noise, world.catalogue),
-                evidence=evidence_of(estimates, heard=bool(noise)),
-                departures=departures_of(estimates, world),
-                doubts=doubts_of(
-                    estimates,
-                    shaken=CommandNoise.name in noise,
-                    wander=wander_of(noise, recorded),
-                    learnt=learnt.gain if learnt else 0.0,
-                    late=seen_late(estimates) is not None,
-                ),
-                usual=as_usual(noise, world.catalogue),
-                beyond=beyond_of(world, estimates, learnt),
-            ),
+            known.case(world, policy, trials, self._bank(world, policy)),
             seed=self.seed,
             threads=self.threads,
             on_progress=self._tell,

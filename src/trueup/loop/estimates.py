@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trueup.diagnose import Beyond
-from trueup.episodes import Dataset
+from trueup.episodes import Dataset, Episode
 from trueup.identify import Estimate, readable
-from trueup.identify.frames import LATENESS, in_step, seen_late, with_lateness
+from trueup.identify.frames import LATENESS, in_step, with_lateness
 from trueup.identify.heard import heard, wander_of
 from trueup.identify.residual import SHARE, LearnedResidual
 from trueup.loop.job import Job
+from trueup.loop.known import Known
 from trueup.space import Prior, Space
 from trueup.worlds import World
 
@@ -29,14 +29,24 @@ def estimates(job: Job) -> tuple[Estimate, ...]:
 
 def heard_in(job: Job) -> Mapping[str, Prior]:
     """Noise of sensors and clocks, and what shakes commands."""
-    arm = Estimate.load(job.path(ARM)) if job.path(ARM).exists() else None
+    return _heard(job, readable(Dataset.open(job.path(DATA)))[0])
+
+
+def known_of(job: Job) -> Known:
+    """All that recordings said of the robot."""
     episodes, _ = readable(Dataset.open(job.path(DATA)))
+    noise = _heard(job, episodes)
+    return Known(
+        estimates=estimates(job),
+        heard=noise,
+        wander=wander_of(noise, episodes),
+        learnt=residual_of(job),
+    )
+
+
+def _heard(job: Job, episodes: Sequence[Episode]) -> Mapping[str, Prior]:
+    arm = Estimate.load(job.path(ARM)) if job.path(ARM).exists() else None
     return heard(job.world, job.bare, episodes, arm, threads=job.threads)
-
-
-def wander_in(job: Job, noise: Mapping[str, Prior]) -> float:
-    """How far encoders that drift seem to take joints, in rad."""
-    return wander_of(noise, readable(Dataset.open(job.path(DATA)))[0]) if noise else 0.0
 
 
 def residual_of(job: Job) -> LearnedResidual | None:
@@ -56,22 +66,7 @@ def identified_in(job: Job, world: World) -> tuple[World, dict[str, float]]:
     """A world with all that was learnt of the robot, and the values that were identified in it."""
     known = estimates(job)
     point = {name: value for one in map(in_step, known) for name, value in one.point.items()}
-    beyond = beyond_of(world, known, residual_of(job))
+    beyond = Known(estimates=known, learnt=residual_of(job)).beyond(world)
     if beyond is not None:
         world, point = beyond.world, {**point, **beyond.values}
     return world, {name: value for name, value in point.items() if name in world.catalogue}
-
-
-def beyond_of(
-    world: World, known: Sequence[Estimate], learnt: LearnedResidual | None
-) -> Beyond | None:
-    """What recordings show of a robot that no parameter of its world makes; none where nothing is.
-
-    Frames that come late by chance, and what the arm does beside all numbers.
-    """
-    values: dict[str, float] = {}
-    if late := seen_late(known):
-        world, values = with_lateness(world), late.values
-    if learnt is not None:
-        world, values[SHARE] = learnt.added_to(world), 1.0
-    return Beyond(world=world, values=values) if values else None

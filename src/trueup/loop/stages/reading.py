@@ -5,27 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Mapping
 from dataclasses import asdict
 
 import numpy as np
 
-from trueup.diagnose import Bank, Case, GapReport, built, diagnose, judged
+from trueup.diagnose import Bank, GapReport, built, diagnose, judged
 from trueup.diagnose.bank import FORMAT, WAY
-from trueup.diagnose.hearing import departures_of, doubts_of, evidence_of, with_failures
-from trueup.effects.actuation import CommandNoise
+from trueup.diagnose.hearing import with_failures
 from trueup.episodes import Dataset
 from trueup.evaluate import piloted
 from trueup.files import whole
-from trueup.identify import Estimate
-from trueup.identify.frames import in_step, not_missed, seen_late
-from trueup.identify.heard import as_usual, completed
-from trueup.identify.residual import LearnedResidual
-from trueup.loop.estimates import beyond_of, estimates, heard_in, residual_of, wander_in
+from trueup.loop.estimates import known_of
 from trueup.loop.job import Job
+from trueup.loop.known import Known
 from trueup.loop.lock import locked
 from trueup.policies import Policy
-from trueup.space import Prior
 from trueup.versions import versions
 
 BANK = "diagnose/bank.npz"
@@ -62,14 +56,14 @@ def _built(job: Job, policy: Policy, mark: str) -> Bank:
 
 def look(job: Job) -> str:
     """Which gap costs the success, from trials alone."""
-    report = _diagnosed(job, ())
+    report = _diagnosed(job, Known())
     report.save(job.path("look/gaps.json"))
     return _blamed(report)
 
 
 def diagnosed(job: Job) -> str:
     """Which gap costs the success, now that recordings were heard."""
-    report = _diagnosed(job, estimates(job), heard_in(job), residual_of(job))
+    report = _diagnosed(job, known_of(job))
     report.save(job.path("diagnose/gaps.json"))
     return _blamed(report)
 
@@ -79,34 +73,10 @@ def mark_of(policy: Policy) -> str:
     return str(policy.provenance.files.get("policy.onnx", {}).get("sha256", ""))
 
 
-def _diagnosed(
-    job: Job,
-    known: tuple[Estimate, ...],
-    noise: Mapping[str, Prior] | None = None,
-    learnt: LearnedResidual | None = None,
-) -> GapReport:
+def _diagnosed(job: Job, known: Known) -> GapReport:
     policy, world = job.policy("train/policy"), job.world
     trials = judged(list(Dataset.open(job.path("before/episodes"))), world, mark_of(policy))
-    noise = not_missed(noise or {}, known)
-    case = Case(
-        world=world,
-        begin=piloted(policy),
-        policy="train/policy",
-        trials=trials,
-        bank=Bank.load(job.path(BANK)),
-        beliefs=completed([*map(in_step, known)], noise, world.catalogue),
-        evidence=evidence_of(known),
-        departures=departures_of(known, world),
-        doubts=doubts_of(
-            known,
-            shaken=CommandNoise.name in noise,
-            wander=wander_in(job, noise),
-            learnt=learnt.gain if learnt else 0.0,
-            late=seen_late(known) is not None,
-        ),
-        usual=as_usual(noise, world.catalogue),
-        beyond=beyond_of(world, known, learnt),
-    )
+    case = known.case(world, policy, trials, Bank.load(job.path(BANK)), name="train/policy")
     report = diagnose(case, seed=job.settings.seed, threads=job.threads, on_progress=job.tell)
     return with_failures(report, world, trials)
 
