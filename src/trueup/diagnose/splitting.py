@@ -113,8 +113,10 @@ def _drawn(
         spread = np.hypot(spread, _ROUGHLY * middle)
         costs = middle + spread * generator.standard_normal((_DRAWS, len(middle)))
     trusted = trust.drawn(_DRAWS, generator)
+    here = (parts, loss, found, costs, outside.astype(float), kept, trusted)
     overlap = generator.random(_DRAWS)
-    return _accounted(parts, loss, found, costs, outside.astype(float), kept, trusted, overlap)
+    free, bounded = (_accounted(*here, overlap, bounded=bound) for bound in (False, True))
+    return np.where(generator.random((_DRAWS, 1)) < _HALF, free, bounded)
 
 
 def _identified(found: Attribution) -> list[str]:
@@ -165,7 +167,7 @@ def _accounted(
     an `overlap` (k,) as well, if there are any.
 
     Bounded, trials blame gaps for no more than identified ones leave of the loss. What may be true
-    is not: noise of the one would be taken off the other.
+    need not be: noise of the one would be taken off the other.
     """
     points = parts * loss[:, None] * (1.0 - strange[:, None])
     if found is not None and costs is not None:
@@ -184,8 +186,7 @@ def _accounted(
         points = _taken_off(points, others, too_much)
         if bounded:
             points = _within(points, loss - costs.sum(axis=1) - learnt)
-        points[:, columns] += costs
-        points = _shared(points, columns, others, loss, overlap)
+        points = _joined(points, columns, costs, loss, overlap)
     rest = loss - points.sum(axis=1)
     return np.column_stack([points, rest])
 
@@ -207,25 +208,24 @@ def _without(
     return alone
 
 
-def _shared(
+def _joined(
     points: np.ndarray,
     columns: Sequence[int],
-    others: np.ndarray,
+    costs: np.ndarray,
     loss: np.ndarray,
     overlap: np.ndarray,
 ) -> np.ndarray:
-    """Points, of which identified gaps give some to those that trials blame beside them.
+    """What trials blame gaps for beside identified numbers (k, 8), and what those cost (k, g).
 
-    An identified gap was played without what is wrong elsewhere: that is what it costs alone. An
+    Identified numbers were played without what is wrong elsewhere: that is what they cost alone. An
     episode that would fail for either is lost to both, half and half.
     """
-    held = np.maximum(points[:, others], 0.0)
-    total = held.sum(axis=1)
-    there = np.clip(total / np.maximum(_SECOND * loss, 1e-9), 0.0, 1.0)
-    given = 0.5 * (overlap * there)[:, None] * np.maximum(points[:, columns], 0.0)
-    found = points.copy()
-    found[:, columns] -= given
-    found[:, others] += held * (given.sum(axis=1) / np.maximum(total, 1e-12))[:, None]
+    held = np.maximum(points, 0.0)
+    total = held.sum(axis=1, keepdims=True)
+    there = (total - held[:, columns]) / np.maximum(_SECOND * loss, 1e-9)[:, None]
+    given = 0.5 * overlap[:, None] * np.clip(there, 0.0, 1.0) * np.maximum(costs, 0.0)
+    found = points + held * given.sum(axis=1, keepdims=True) / np.maximum(total, 1e-12)
+    found[:, columns] += costs - given
     return found
 
 
