@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from trueup.episodes import Channel, Episode
-from trueup.identify.cutting import after, liveliest, shortened
+from trueup.identify.cutting import after, liveliest, settled, shortened
 
 PERIOD_S = 0.02
 
@@ -68,3 +68,13 @@ def test_what_comes_after_keeps_its_beginning_and_its_commands():
     assert not read[(time_s > 0.5) & (time_s < 11.9)].any()
     assert np.isfinite(part["command"].values).all()
     assert np.isfinite(whole["joint_position"].values).all()
+
+
+def test_joints_are_looked_at_once_nothing_acts_that_was_told_before():
+    episode = swung(lambda t: 0.3 + 0.0 * t, 3.0)
+    before, after_ = episode["joint_position"], settled(episode, 1.0)["joint_position"]
+    seen = np.flatnonzero(np.isfinite(after_.values[:, 0]))
+    assert seen[:3].tolist() == [0, 1, 2]
+    assert before.time_s[seen[3]] == pytest.approx(before.time_s[0] + 1.0)
+    assert np.array_equal(after_.values[seen], before.values[seen])
+    assert np.isfinite(before.values).all()

@@ -10,6 +10,7 @@ from trueup.episodes import Channel, Episode
 from trueup.episodes.episode import JOINTS
 from trueup.identify.answers import filled
 
+_BEGIN = 3  # readings that say where joints are, and how fast
 _APART_S = 1.0  # between parts that are looked at
 _SMOOTH = 10  # readings over which a speed is taken
 _PLACE_RAD = 0.1
@@ -31,6 +32,20 @@ def shortened(episode: Episode, longest_s: float) -> Episode:
     """The first part of an episode."""
     first = min(channel.time_s[0] for channel in episode.signals.values())
     return between(episode, -np.inf, first + longest_s)
+
+
+def settled(episode: Episode, after_s: float) -> Episode:
+    """An episode whose joints are not looked at before so long, but for where they begin.
+
+    Commands that were given before a recording began still act in it where a person answers late,
+    and no replay knows them.
+    """
+    joints = episode[JOINTS]
+    values = np.array(joints.values, float)
+    early = joints.time_s < joints.time_s[0] + after_s
+    early[:_BEGIN] = False
+    values[early] = np.nan
+    return replace(episode, signals={**episode.signals, JOINTS: replace(joints, values=values)})
 
 
 def liveliest(episode: Episode, longest_s: float) -> Episode:

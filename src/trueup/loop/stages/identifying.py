@@ -15,6 +15,7 @@ from trueup.errors import TrueupError
 from trueup.files import whole
 from trueup.identify import HOLLOW, Estimate, chosen_from, identify, readable
 from trueup.identify.choose import WORTH
+from trueup.identify.cutting import settled
 from trueup.identify.probing import identify_contact, identify_hand_eye
 from trueup.identify.probing.contact import STRANGE
 from trueup.identify.probing.probes import kind_of, moves_freely
@@ -37,6 +38,7 @@ from trueup.space import Point, Space
 from trueup.worlds import World
 
 _LATEST = 0.97  # of the longest delay
+_ANSWERED_S = 1.0  # after a recording began, nothing is done any more that was told before
 _DOUBTED = 2.0  # times the usual prior: trials have shown that this robot is not a usual one
 _MISREAD = 20.0  # the same of encoders: one that was calibrated wrongly is off by anything
 
@@ -105,6 +107,7 @@ def _arm(job: Job, free: list[Episode]) -> Estimate:
         job.tell("commands are later than any bus: asking whether a person answers late")
         fitted = (p for p in job.settings.fitted if p != ActionDelay.delay)  # no data part the two
         space = _space(job.bare, (*fitted, Reaction.name))
+        free = [settled(episode, _ANSWERED_S) for episode in free]
         usual = identify(job.bare, free, space, check=job.settings.check, **told)
     world = job.bare
     if usual.check is not None and usual.check.tremor is not None and usual.check.tremor.told:
