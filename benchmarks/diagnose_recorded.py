@@ -160,7 +160,8 @@ _STAGES = {
 def slim(row: Row) -> Row:
     """A row as it is kept with the code: shares and their intervals."""
     empty = {name: {} if name in ("failures", "made") else [] for name in _LONG}
-    return {**row, "reports": {k: {**r, **empty} for k, r in row["reports"].items()}}
+    reports = {k: {**r, **empty} for k, r in row["reports"].items()}
+    return {**{k: v for k, v in row.items() if k != "told"}, "reports": reports}
 
 
 def judgement(rows: Sequence[Row]) -> list[Measure]:
