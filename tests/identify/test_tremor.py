@@ -9,6 +9,7 @@ from tests.identify.planted import WORLD, recorded
 from trueup.episodes import Episode
 from trueup.identify import identify
 from trueup.identify.check import checked
+from trueup.identify.cutting import settled
 from trueup.identify.trembling import trembling
 from trueup.identify.tremor import Tremor, tremor_readings
 from trueup.space import Point, Uniform
@@ -34,6 +35,16 @@ def test_a_tremor_is_heard_and_measured():
         assert isinstance(prior, Uniform)
         low, high = prior.support(0.0, 20.0)
         assert low <= true <= high
+
+
+def test_a_tremor_is_heard_where_the_first_second_was_left_out():
+    episode = settled(recorded(SHAKEN), 1.0)
+    assert heard(episode).told
+    found = tremor_readings(WORLD, [episode], NOMINAL)
+    prior = found["human/tremor_amplitude"]
+    assert isinstance(prior, Uniform)
+    low, high = prior.support(0.0, 20.0)
+    assert low <= SHAKEN["human/tremor_amplitude"] <= high
 
 
 def test_it_is_no_doubt_about_the_model():

@@ -156,7 +156,8 @@ class _Heard:
 
     def __init__(self, track: Track, episode: Episode) -> None:
         off = track.residual[0]
-        self.time_s, self.off = track.time_s, off[:, np.isfinite(off).all(axis=0)]
+        rows, columns = _read(off)
+        self.time_s, self.off = track.time_s[rows], off[np.ix_(rows, columns)]
         self.seconds = float(np.ptp(self.time_s)) if len(self.time_s) else 0.0
         self.size = np.sqrt((self.off**2).mean(axis=0)) + 1e-9
         self._command = episode[COMMAND]
@@ -188,7 +189,21 @@ def _share(heard: Sequence[_Heard], hz: float) -> float:
 
 def _tones(values: np.ndarray, time_s: np.ndarray, hz: float) -> tuple[np.ndarray, np.ndarray]:
     """Amplitude and power of a tone in each column, by least squares."""
-    angle = 2.0 * np.pi * hz * time_s
+    rows, columns = _read(values)
+    amplitude, power = np.zeros((2, values.shape[1]))
+    angle = 2.0 * np.pi * hz * time_s[rows]
     waves = np.column_stack([np.sin(angle), np.cos(angle)])
-    weights, *_ = np.linalg.lstsq(waves, values, rcond=None)
-    return np.sqrt((weights**2).sum(axis=0)), ((waves @ weights) ** 2).sum(axis=0)
+    weights, *_ = np.linalg.lstsq(waves, values[np.ix_(rows, columns)], rcond=None)
+    amplitude[columns] = np.sqrt((weights**2).sum(axis=0))
+    power[columns] = ((waves @ weights) ** 2).sum(axis=0)
+    return amplitude, power
+
+
+def _read(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(m,) moments at which joints were read, and (size,) joints that ever were.
+
+    The first second of a recording may be left out of all joints, and all of it out of one.
+    """
+    known = np.isfinite(values)
+    columns = np.any(known, axis=0)
+    return np.all(known[:, columns], axis=1), columns
