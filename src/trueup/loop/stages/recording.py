@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from trueup.diagnose import GapReport
-from trueup.episodes import Dataset, Outcome, Writer
+from trueup.episodes import Dataset, Episode, Outcome, Writer
 from trueup.errors import TrueupError
 from trueup.files import whole_folder
 from trueup.hardware import Robot, RobotLost
@@ -18,6 +18,7 @@ from trueup.loop.estimates import DATA as DATA
 from trueup.loop.job import Job
 from trueup.plan import Costs, Kind, Protocol, planned
 from trueup.record import Ask, Body, Keyboard, Motion, NotWritten, Recorder, get
+from trueup.record.motions.probe import Probe
 from trueup.streams import seeds_from
 
 _TRIED = 2  # times that a motion may be cut short
@@ -156,12 +157,7 @@ def _play(job: Job, robot: Robot, motions: Sequence[Motion], folder: Path) -> No
             seeds=seeds[0],
             on_progress=lambda now: job.tell(f"{now.motion}: {now.time_s:.0f} s"),
         )
-        ended = _freely(job, recorder, free)
-        for k, probe in enumerate(() if ended else probes):
-            starts = seeds[1 + k :: len(probes)]
-            ended = _probed(job, [replace(recorder, seeds=start) for start in starts], probe)
-            if ended:
-                break
+        ended = _freely(job, recorder, free) or _touching(job, recorder, probes, seeds[1:])
     if ended:
         raise TrueupError(
             f"The recording ended early: {ended.rstrip('.')}.",
@@ -188,15 +184,36 @@ def _freely(job: Job, recorder: Recorder, motions: Sequence[Motion]) -> str:
     return ""
 
 
-def _probed(job: Job, recorders: Sequence[Recorder], probe: Motion) -> str:
-    """Record a probe, or leave it out and say why; why the recording ended, if it did.
+def _touching(job: Job, recorder: Recorder, probes: Sequence[Motion], seeds: np.ndarray) -> str:
+    """Record probes, one by one; why that ended early, if it did.
+
+    Where one missed its thing, those of its kind that follow go about it otherwise.
+    """
+    missed: set[type[Motion]] = set()
+    for k, probe in enumerate(probes):
+        if isinstance(probe, Probe) and type(probe) in missed:
+            probe = probe.otherwise()
+        starts = [replace(recorder, seeds=start) for start in seeds[k :: len(probes)]]
+        found, ended = _probed(job, starts, probe)
+        if ended:
+            return ended
+        if isinstance(probe, Probe) and any(map(probe.missed, found)):
+            missed.add(type(probe))
+            job.say(f"The probe {probe.title!r} did not get hold of the {probe.needs}.")
+    return ""
+
+
+def _probed(
+    job: Job, recorders: Sequence[Recorder], probe: Motion
+) -> tuple[Sequence[Episode], str]:
+    """Record a probe, or leave it out and say why; its episodes, and why the recording ended.
 
     Where a thing stands so that it cannot be probed, it is put elsewhere: one recorder each.
     """
     why = ""
     for recorder in recorders:
         try:
-            ended = recorder.record([probe]).ended
+            found = recorder.record([probe])
         except (NotWritten, RobotLost):
             raise
         except TrueupError as error:  # a thing out of reach, or seen where it is not
@@ -205,12 +222,12 @@ def _probed(job: Job, recorders: Sequence[Recorder], probe: Motion) -> str:
             if recorder.robot.real and not recorder.control.ready(elsewhere):
                 break
             continue
-        if ended and _may_go_on(recorder):
-            why = ended
+        if found.ended and _may_go_on(recorder):
+            why = found.ended
             break
-        return ended
+        return found.episodes, found.ended
     job.say(f"The probe {probe.title!r} was left out: {why}")
-    return ""
+    return (), ""
 
 
 def _may_go_on(recorder: Recorder) -> bool:

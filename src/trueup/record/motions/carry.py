@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -28,6 +28,7 @@ _TURNS = (
     ("wrist_flex", 0.5),
 )
 """How the wrist turns at each place: zeros of the last joints look like another hold otherwise."""
+_RAISED_M = 0.015  # a thing that came no higher was not in the hand
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +48,9 @@ class Carry(Probe):
     still_s: float = 0.2
     """How long to stay at each place."""
 
+    by_table: bool = False
+    """Take the thing where the table has it, not as high as it is seen: an eye may lean."""
+
     def __post_init__(self) -> None:
         self._check(
             0.02 <= self.press_rad <= 0.6, f"a press of {self.press_rad} rad", "Give 0.02 to 0.6."
@@ -55,6 +59,8 @@ class Carry(Probe):
         self._check(0 <= self.still_s <= 10, f"{self.still_s} s of rest", "Give up to 10.")
 
     def visit(self, course: Course) -> None:
+        if self.by_table:
+            course.settle()
         course.grasp(self.press_rad)
         course.go("raise", raised(course.thing, 0.05), seconds=1.0)
         legs = 0
@@ -84,6 +90,12 @@ class Carry(Probe):
             return {}
         height = episode[place].values[:, 2]
         return {"raised_m": float(np.nanmax(height) - height[0])}
+
+    def missed(self, episode: Episode) -> bool:
+        return self.found(episode).get("raised_m", _RAISED_M) < _RAISED_M
+
+    def otherwise(self) -> Carry:
+        return replace(self, by_table=True)
 
 
 def _places(course: Course) -> list[np.ndarray]:

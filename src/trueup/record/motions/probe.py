@@ -47,6 +47,15 @@ class Probe(Motion):
         Readings as they were taken, for the operator: an estimate is identification's business.
         """
 
+    def missed(self, episode: Episode) -> bool:
+        """Whether a recording shows that the hand did not get hold of what it was to hold."""
+        del episode
+        return False
+
+    def otherwise(self) -> Probe:
+        """How to try it next, where it missed; as before, where no other way is known."""
+        return self
+
     def planned(self, situation: Situation, *, end: np.ndarray | None = None) -> Plan:
         if self.object not in situation.objects:
             raise TrueupError(
@@ -92,6 +101,10 @@ class Course:
         self._pose = np.array(situation.start, float)
         self._parts: list[np.ndarray] = [self._pose[None]]
         self._phases: list[Phase] = []
+
+    def settle(self) -> None:
+        """Believe of the height of the thing what is drawn: an eye that leans sees it higher."""
+        self.thing = self.thing * [1.0, 1.0, 0.0] + [0.0, 0.0, self._drawn_m]
 
     def go(
         self,
@@ -189,10 +202,14 @@ class Course:
         )
 
     def _sunk_m(self) -> float:
+        return max(0.0, self._drawn_m - float(self.thing[:, 2].min()))
+
+    @property
+    def _drawn_m(self) -> float:
+        """How high the middle of the thing is in the model as drawn."""
         model = self._situation.world.model
         joint = int(model.body_jntadr[model.body(self._name).id])
-        drawn = float(model.qpos0[model.jnt_qposadr[joint] + 2])
-        return max(0.0, drawn - float(self.thing[:, 2].min()))
+        return float(model.qpos0[model.jnt_qposadr[joint] + 2])
 
     def _follow(
         self,
