@@ -56,8 +56,7 @@ class ForwardKinematics:
         place = xp.zeros((q.shape[0], 3), dtype=q.dtype)
         for link in reversed(self._links):
             if link.axis is None:
-                turn = xp.asarray(link.turn.T.copy(), dtype=q.dtype)
-                place = place @ turn + xp.asarray(link.place, dtype=q.dtype)
+                place = _times(xp, place, link.turn.T) + xp.asarray(link.place, dtype=q.dtype)
                 continue
             moved = q[:, link.column] - link.rest
             if link.slides:
@@ -72,7 +71,7 @@ class ForwardKinematics:
         xp = array_namespace(q)
         for link in self._links:
             if link.axis is None:
-                vector = vector @ xp.asarray(link.turn, dtype=q.dtype)
+                vector = _times(xp, vector, link.turn)
             elif not link.slides:
                 vector = _turned(xp, link.axis, link.rest - q[:, link.column], vector)
         return vector
@@ -93,8 +92,8 @@ def _turned(xp, axis: np.ndarray, angle: Array, vector: Array) -> Array:
     """Vectors (n, 3) turned about one axis by angles (n,), after Rodrigues."""
     x, y, z = axis
     across = np.array([[0.0, z, -y], [-z, 0.0, x], [y, -x, 0.0]])
-    along = vector @ xp.asarray(np.outer(axis, axis), dtype=vector.dtype)
-    side = vector @ xp.asarray(across, dtype=vector.dtype)
+    along = _times(xp, vector, np.outer(axis, axis))
+    side = _times(xp, vector, across)
     c, s = xp.cos(angle)[:, None], xp.sin(angle)[:, None]
     return vector * c + side * s + along * (1.0 - c)
 
@@ -103,3 +102,12 @@ def _matrix(quat: np.ndarray) -> np.ndarray:
     flat = np.zeros(9)
     mujoco.mju_quat2Mat(flat, quat)
     return flat.reshape(3, 3)
+
+
+def _times(xp, vector: Array, matrix: np.ndarray) -> Array:
+    """Vectors (n, 3) times a matrix (3, 3), row by row.
+
+    On some processors a product by `@` rounds a row otherwise when it stands alone.
+    """
+    x, y, z = (xp.asarray(row, dtype=vector.dtype) for row in matrix.copy())
+    return vector[:, :1] * x + vector[:, 1:2] * y + vector[:, 2:] * z
