@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tests.evaluate.pilots import constant
 from trueup.policies import Policy
@@ -18,11 +19,12 @@ def world() -> World:
     return get(REACH)
 
 
-def reality(folder: Path, **values: float) -> str:
-    """The address of a rehearsal robot that is nominal but for some parameters."""
+def reality(folder: Path, *beyond: dict[str, Any], **values: float) -> str:
+    """The address of a rehearsal robot that is nominal but for parameters and effects outside."""
     file = folder / "reality.json"
     names = {name.replace("__", "/"): value for name, value in values.items()}
-    file.write_text(json.dumps({"trueup_reality": 1, "story": "A test.", "values": names}))
+    told = {"trueup_reality": 1, "story": "A test.", "values": names, "beyond": beyond}
+    file.write_text(json.dumps(told))
     return f"rehearsal:{file}@{REACH}"
 
 

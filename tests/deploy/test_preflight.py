@@ -54,6 +54,18 @@ def test_a_fault_that_a_wiggle_shows_is_named(robot, fault, check, joint):
     assert joint is None or repr(joint) in finding.evidence
 
 
+RIPPLE = {"effect": "gear_ripple", "torque": 0.86, "teeth": 14}
+STUTTER = {"effect": "bus_hiccups", "per_minute": 143.0, "shortest_s": 0.2, "longest_s": 1.05}
+
+
+@pytest.mark.parametrize(("beyond", "friction"), [(RIPPLE, 0.0), (STUTTER, 0.46)])
+def test_a_robot_that_is_only_odd_is_not_called_miswired(tmp_path, beyond, friction):
+    """Gears in which a joint hops, a bus that stutters most of the time: no wire is wrong."""
+    rubs = {f"actuation__{joint}__load_friction": friction for joint in JOINTS}
+    with open_robot(reality(tmp_path, beyond, **rubs), threads=1) as odd:
+        assert preflight(still(), odd, world(), move=True, sweep=False).passed
+
+
 THOROUGH = [
     (Fault(offset={"shoulder_pan": radians(3.0)}), "zero", "shoulder_pan"),
     (Fault(offset={"shoulder_lift": radians(3.0)}, side="read"), "zero", "shoulder_lift"),

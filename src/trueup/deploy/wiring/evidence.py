@@ -15,6 +15,7 @@ _STEADY = 0.4  # the last share of a stroke, when the joint has taken up speed
 _FELT_RAD = 0.005  # droop that varies by less along a sweep says nothing about weight
 _MARGIN_RAD = 0.3  # near its ends a joint takes up speed, or meets its stop
 _NEAR_RAD = 0.5
+_ALIKE = 0.05  # of what was told: two answers that differ by less are one and the same
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +33,11 @@ class Response:
     slope: np.ndarray
     droop: np.ndarray
     drag: np.ndarray
+
+    def like(self, other: Response) -> bool:
+        """Whether all bodies answered as they did the other time."""
+        apart = np.abs(self.gain - other.gain).max(), np.abs(self.slope - other.slope).max()
+        return bool(max(apart) < _ALIKE)
 
 
 def response(trace: Trace, joint: int) -> Response:

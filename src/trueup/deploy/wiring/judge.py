@@ -30,6 +30,7 @@ from trueup.hardware import Timing
 from trueup.policies import Interface
 
 _GAIN = (0.3, 1.8)  # while it moves; what is left of friction, delay and noise is in it
+_WHOLE = (0.5, 1.3)  # of a whole wiggle: a joint that goes as far and back is no other scale
 _CROSS = 0.2
 _BEYOND_RAD = 0.1  # outside the limits, at rest
 _HOLD_RAD, _ALIKE_RAD = 0.25, 0.12  # what weight and friction explain, and less
@@ -150,9 +151,10 @@ def wiggled(found: Response, joint: int, interface: Interface) -> Iterator[Findi
         )
         return
     slope = found.slope
-    low, high = int(np.argmin(slope)), int(np.argmax(slope))
-    if slope[low] < _GAIN[0] or slope[high] > _GAIN[1]:
-        body = low if slope[low] < _GAIN[0] else high
+    short = np.where(gain < _WHOLE[0], _GAIN[0] - slope, -np.inf)
+    far = np.where(gain > _WHOLE[1], slope - _GAIN[1], -np.inf)
+    body = int(np.argmax(np.maximum(short, far)))
+    if max(short[body], far[body]) > 0.0:
         yield Finding(
             check="scale",
             joint=name,

@@ -21,6 +21,7 @@ from trueup.policies import Policy
 from trueup.worlds import World
 from trueup.worlds.kinematics import ForwardKinematics
 
+_AGAIN = 4  # times at most that a joint is wiggled which does not answer twice alike
 _WIGGLED = ("order", "sign and size of each joint's motion")
 _SWEPT = ("zeros and scales, by the joints' stops", "weight, by droop", "rate")
 
@@ -149,14 +150,27 @@ class _Check:
         self.responses: list[Response] = []
         self._travel([self.robot.hold[0], self.home])
         for joint in range(len(self.home)):
-            self.responses.append(self._wiggled(joint))
-            found = list(judge.wiggled(self.responses[-1], joint, self.interface))
-            if found:  # once more: a bus that stutters does not do so twice alike
-                found = list(judge.wiggled(self._wiggled(joint), joint, self.interface))
+            found = self._answered(joint)
             yield from found
             if found:  # do not go on moving a robot that is not what it seems
                 return
         self._note("wiggle_gain", [r.gain[0, j] for j, r in enumerate(self.responses)])
+
+    def _answered(self, joint: int) -> list[Finding]:
+        """What is wrong with how a joint answers.
+
+        Wiring that is wrong is wrong in the same way every time; a bus that stutters is not. So
+        what a wiggle shows is believed if the next shows it too, or nothing better comes.
+        """
+        answer = self._wiggled(joint)
+        found = list(judge.wiggled(answer, joint, self.interface))
+        for _ in range(_AGAIN if found else 0):
+            before, answer = answer, self._wiggled(joint)
+            found = list(judge.wiggled(answer, joint, self.interface))
+            if not found or answer.like(before):
+                break
+        self.responses.append(answer)
+        return found
 
     def _sweeps(self) -> Iterator[Finding]:
         self.checked += _SWEPT
