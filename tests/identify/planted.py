@@ -11,10 +11,15 @@ QUANTUM = 2 * np.pi / 4096
 
 
 def recorded(
-    truth: dict[str, float], *, seconds: float = 12.0, seed: int = 0, moved_s: float = np.inf
+    truth: dict[str, float],
+    *,
+    seconds: float = 12.0,
+    seed: int = 0,
+    moved_s: float = np.inf,
+    quantum: float = QUANTUM,
 ) -> Episode:
     """A multisine on all joints for so long, read with the encoders of a real SO-101."""
-    values = {**truth, "sensing/encoder/quantum": QUANTUM}
+    values = {**truth, "sensing/encoder/quantum": quantum}
     space = WORLD.catalogue.select(*values)
     worlds = CpuWorlds(Compiled(WORLD, space), 1)
     worlds.reset(space.point(values), seeds=seed)

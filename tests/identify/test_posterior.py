@@ -261,3 +261,12 @@ def test_how_soon_rest_tells_in_friction_is_no_delay():
     """Twenty seconds of it, shared out by quarters of a physics step, would take hours."""
     space = WORLD.catalogue.select("latency/action_delay", "actuation/*/rest_time")
     assert [space.names[i] for i in delays_of(space)] == ["latency/action_delay"]
+
+
+def test_an_arm_that_is_as_drawn_to_the_last_bit_is_known_and_no_better_than_that():
+    space = WORLD.catalogue.select("actuation/*/kp")
+    episode = recorded({}, seconds=3.0, quantum=0.0)
+    exact = Problem(WORLD, [episode], space)
+    found = believed(exact, space.encode(space.nominal())[0])
+    assert np.isfinite(found.covariance).all() and (found.noise >= 1e-7).all()
+    assert found.mean == pytest.approx(space.encode(space.nominal())[0], abs=1e-3)

@@ -68,3 +68,12 @@ def test_a_change_that_lasts_tells_less_where_errors_last_too():
     assert inflation(slow, lasting, residual(slow)) == pytest.approx(1.9 / 0.1, rel=0.5)
     assert inflation(slow, brief, residual(slow)) < 2.0
     assert inflation(slow, np.zeros(N), residual(slow)) == 1.0
+
+
+def test_readings_of_no_error_at_all_leave_a_covariance():
+    """A simulator replayed in itself, in units of a noise that is next to nothing."""
+    alike = SLOPES[:, :1] * [1.0, 1.0, 1.0 + 1e-12]
+    for slopes in (1e24 * SLOPES, 1e24 * alike):
+        found = independent(Slopes(values=np.zeros(N), slopes=slopes), SPREAD)
+        assert np.isfinite(found).all()
+        assert (np.diag(found) >= 0.0).all() and (np.diag(found) <= 1.001 * SPREAD**2).all()

@@ -13,7 +13,10 @@ _LEAST = 1e-6  # information along a direction, against the prior's: below it th
 
 def independent(seen: Slopes, spread: np.ndarray) -> np.ndarray:
     """(d, d) covariance if the errors of all readings were independent."""
-    return np.linalg.inv(seen.slopes.T @ seen.slopes + np.diag(1.0 / spread**2))
+    slopes = seen.slopes * spread  # in units of the prior, where no direction is ever untold
+    information, vectors = np.linalg.eigh(slopes.T @ slopes)
+    narrow = vectors / np.sqrt(1.0 + np.maximum(information, 0.0))
+    return (narrow @ narrow.T) * np.outer(spread, spread)
 
 
 def hanging_together(seen: Slopes, here: Residual, spread: np.ndarray) -> np.ndarray:

@@ -16,6 +16,7 @@ _SHARE = 0.25  # of a physics step: how finely two delays are shared out
 _RARE = 1e-3  # of a prior on either side: what lies beyond does not count
 _FURTHEST = 2.5  # of the prior's spread: beyond, shares are looked at in whole steps
 _SHARES = 16.0  # of those, at most
+_FINEST = 1e-6  # rad, m or their like: a simulator that meets readings better knows no more by it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,4 +191,4 @@ def _noise(here: Residual, weight: np.ndarray) -> np.ndarray:
     """(columns,) what is left of a typical reading of each column, outliers counting less."""
     square = weight * here.values[0] ** 2
     count = np.bincount(here.column, weight)
-    return np.sqrt(np.bincount(here.column, square) / np.maximum(count, 1e-12)) + 1e-12
+    return np.maximum(np.sqrt(np.bincount(here.column, square) / np.maximum(count, 1e-12)), _FINEST)
