@@ -140,6 +140,19 @@ def test_one_hold_in_which_the_thing_slips_is_no_doubt_about_the_others(tmp_path
     assert Estimate.from_json(found.to_json()).each == found.each
 
 
+def test_the_same_holds_told_again_make_nobody_surer_how_the_thing_lies_along_the_fingers(tmp_path):
+    """The eye leads the hand: a marker that is off is off in the same way in every hold."""
+    once = carried(tmp_path, {"visual/tracker/bias_x": 0.012}, cells=3)
+    spread = {}
+    for times in (1, 8):
+        found = identify_hand_eye(WORLD, list(once) * times)
+        marker = {f.name[-1]: f for f in found.findings if "tracker/bias" in f.name}
+        spread[times] = {axis: f.high - f.low for axis, f in marker.items()}
+        assert marker["x"].low <= 0.012 <= marker["x"].high
+    assert spread[8]["x"] > 0.9 * spread[1]["x"]
+    assert spread[8]["y"] < 0.5 * spread[1]["y"]  # between the jaws it lies anew in each
+
+
 def test_frames_in_step_are_said_nothing_of(off):
     assert all(grasp.stale_s == 0.0 for grasp in grasps_in(seen_in(WORLD), off))
     found = identify_hand_eye(WORLD, off)

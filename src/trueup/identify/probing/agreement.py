@@ -18,6 +18,7 @@ SITE = "tcp"
 LATE, _READ_LATE = "visual/tracker/delay", "latency/encoder_delay"
 TABLE = tuple(f"environment/table/{name}" for name in ("height", "tilt_x", "tilt_y"))
 _HOLD_M = np.array([0.002, 0.012, 0.012])  # a thing's middle from the tcp: across, along, deep
+_LED = np.array([False, True, True])  # the eye leads a hand along and deep: holds err together
 PLACE_M = 0.0015
 """What a hold does not repeat better than."""
 _REST_M = 0.0005  # the same of a thing that lies
@@ -120,6 +121,7 @@ class Agreement:
         )
         still_m = [noise.place_m / np.sqrt(grasp.rested) for grasp in grasps]
         self._rest_m = np.hypot(_REST_M, still_m)
+        self._hold_m = _HOLD_M * np.where(_LED, np.sqrt(len(grasps)), 1.0)
 
     def _shaken(self, read_rad: float) -> tuple[float, float]:
         """How far off the hand is, and how far it is turned, along an axis, by noisy joints."""
@@ -239,7 +241,7 @@ class Agreement:
             [
                 (apart.place * weight / self._place_m).ravel(),
                 turned.ravel(),
-                (apart.hold / _HOLD_M).ravel(),
+                (apart.hold / self._hold_m).ravel(),
                 apart.rest / self._rest_m,
                 apart.lean.ravel(),
             ]
