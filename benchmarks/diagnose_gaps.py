@@ -44,7 +44,7 @@ TRIALS = 20
 _EACH, _PAIRS, _STRANGE = 15, 64, 5  # realities of each gap, of two, of each kind outside
 _KNOWN = ("actuation", "latency", "sensing")
 _LEAST = 0.2
-_COSTLY = ("visual", "sensing", "human", "actuation")
+COSTLY = ("visual", "sensing", "human", "actuation")
 """Gaps that cost this policy its success; 40 draws of each other found none."""
 _FELT = (
     "cable_drag",
@@ -153,7 +153,7 @@ def _drawn(world, policy: Policy, nominal: float, kind: str, generator) -> Drawn
     if kind in GAPS:
         return bent(world, policy, (kind,), generator, least=_LEAST)
     for _ in range(5):
-        pair = tuple(generator.choice(_COSTLY, 2, replace=False).tolist())
+        pair = tuple(generator.choice(COSTLY, 2, replace=False).tolist())
         if found := bent(world, policy, pair, generator, least=_LEAST, tries=10):
             return found
     return None

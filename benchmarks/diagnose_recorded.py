@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.diagnose_gaps import WORLD, joined, played
+from benchmarks.diagnose_gaps import COSTLY, WORLD, joined, played
 from benchmarks.learning import source_mark
 from benchmarks.measure import Effort, Measure, Target
 from benchmarks.outside import KINDS
@@ -63,7 +63,7 @@ def _wanted(effort: Effort) -> list[tuple[str, int]]:
     """Kinds and numbers of realities: any first part is a fair sample."""
     found: list[tuple[str, int]] = []
     for number in effort.robots(_EACH, 1):
-        found += [(gap, number) for gap in GAPS]
+        found += [(gap, number) for gap in COSTLY]
         found += [("two", _PAIRS * number + k) for k in range(_PAIRS)]
         found += [(kind, number) for kind in KINDS]
     return found
