@@ -29,6 +29,8 @@ class Effort:
             on it, so that several processes can share one of these rows by their seeds.
         steps: Control steps that each training of those two rows learns from, at most.
         policy: Who plays in the row evaluate-10k: a policy's folder, or the word script.
+        controls: Train the controls of the row loop, too, where they are not yet: they take about
+            as long as the loop itself.
         out: Where trainings and numbers are kept; what is done there is not done again.
     """
 
@@ -39,6 +41,7 @@ class Effort:
     threads: int = 0
     steps: float | None = None
     policy: str = "script"
+    controls: bool = True
     out: Path = Path("out/benchmarks")
 
     def robots(self, many: int, few: int) -> list[int]:
