@@ -18,7 +18,7 @@ def counted(
         simulated: What simulation promises.
         found: The trials' result.json.
         policy: Whose they are.
-        note: Why it was not split.
+        note: Why it was not split; where nothing was lost there is nothing to split.
     """
     promised = Rate(successes=simulated.successes, trials=len(simulated))
     measured = Rate(successes=int(found["success"]), trials=int(found["trials"]))
@@ -33,5 +33,5 @@ def counted(
         shares=(),
         unexplained=Share(gap=UNEXPLAINED, points=loss, low=loss, high=loss),
         sentences=(f"Simulation promises {promised}; on the robot it is {measured}.",),
-        notes=(note,),
+        notes=(note,) if loss > 0.0 else (),
     )
