@@ -73,7 +73,10 @@ def test_a_change_that_lasts_tells_less_where_errors_last_too():
 def test_readings_of_no_error_at_all_leave_a_covariance():
     """A simulator replayed in itself, in units of a noise that is next to nothing."""
     alike = SLOPES[:, :1] * [1.0, 1.0, 1.0 + 1e-12]
-    for slopes in (1e24 * SLOPES, 1e24 * alike):
-        found = independent(Slopes(values=np.zeros(N), slopes=slopes), SPREAD)
-        assert np.isfinite(found).all()
-        assert (np.diag(found) >= 0.0).all() and (np.diag(found) <= 1.001 * SPREAD**2).all()
+    values = errors(np.random.default_rng(0), 0.6)
+    for slopes in (1e24 * SLOPES, 1e24 * alike, SLOPES * [1e12, 1e3, 1e-6]):
+        seen = Slopes(values=values, slopes=slopes)
+        for found in (independent(seen, SPREAD), hanging_together(seen, residual(values), SPREAD)):
+            assert np.isfinite(found).all()
+            assert (np.diag(found) >= 0.0).all() and (np.diag(found) <= 1.001 * SPREAD**2).all()
+            assert np.linalg.eigvalsh(found).min() >= -1e-9 * np.diag(found).max()

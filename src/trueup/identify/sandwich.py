@@ -13,10 +13,18 @@ _LEAST = 1e-6  # information along a direction, against the prior's: below it th
 
 def independent(seen: Slopes, spread: np.ndarray) -> np.ndarray:
     """(d, d) covariance if the errors of all readings were independent."""
-    slopes = seen.slopes * spread  # in units of the prior, where no direction is ever untold
-    information, vectors = np.linalg.eigh(slopes.T @ slopes)
+    slopes = seen.slopes * spread  # in units of the prior
+    return _with_prior(slopes.T @ slopes) * np.outer(spread, spread)
+
+
+def _with_prior(told: np.ndarray) -> np.ndarray:
+    """(d, d) covariance in units of the prior, of which data tell so much (d, d).
+
+    By its axes: none is told less than nothing, whatever rounding makes of readings without error.
+    """
+    information, vectors = np.linalg.eigh(0.5 * (told + told.T))
     narrow = vectors / np.sqrt(1.0 + np.maximum(information, 0.0))
-    return (narrow @ narrow.T) * np.outer(spread, spread)
+    return narrow @ narrow.T
 
 
 def hanging_together(seen: Slopes, here: Residual, spread: np.ndarray) -> np.ndarray:
@@ -39,7 +47,7 @@ def hanging_together(seen: Slopes, here: Residual, spread: np.ndarray) -> np.nda
     inflation, turned = np.linalg.eigh(0.5 * (scatter + scatter.T))
     half = (vectors * np.sqrt(information)) @ turned
     told = (half / np.maximum(inflation, 1.0)) @ half.T
-    return np.linalg.inv(told + np.eye(len(spread))) * np.outer(spread, spread)
+    return _with_prior(told) * np.outer(spread, spread)
 
 
 def sensors_alone(
