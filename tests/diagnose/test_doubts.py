@@ -108,6 +108,14 @@ def test_hand_and_eye_that_no_number_makes_agree_are_a_doubt_about_all_that_was_
     assert "3.0 mm" in doubt.what and "1.5 mm would be usual" in doubt.what
 
 
+def test_a_thing_that_turns_in_the_hand_slips_and_is_no_doubt_about_the_camera():
+    known = held(0.0116, 0.0118)
+    turned = {"cube_position": 0.0118, "cube_orientation": 0.02}
+    assert doubts_of([replace(known, each=replace(known.each, after=turned))])
+    slipped = turned | {"cube_orientation": 0.17}
+    assert doubts_of([replace(known, each=replace(known.each, after=slipped))]) == ()
+
+
 def test_what_a_hold_and_a_noisy_tracker_leave_is_none():
     assert doubts_of([held(0.020, 0.0014)]) == ()
     assert doubts_of([held(0.007, 0.0038, usual=0.0043)]) == ()

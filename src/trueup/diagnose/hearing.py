@@ -22,6 +22,7 @@ _NOTICED = (
 _MISSES = 0.01  # rad that joints are off: a fingertip 30 cm away is by 3 mm
 _WANDERS = 1.5  # times what a walk goes on average: one goes further than the other
 _APART = 1.5  # times what holds and the tracker leave
+_TURNED = 0.1  # rad, in the hand: a thing that turns there by so much is hardly held
 _ACCOUNTED = 0.5  # of what varies: with more than that, it is as the simulator has it
 _ODDS, _AGREE = 4.0, 2.0  # standard deviations at which two estimates are at odds, and agree
 _SURE = 1.645  # standard deviations to either side of a 90 % interval
@@ -135,8 +136,12 @@ def _less(before: float, after: float) -> float:
 
 
 def _apart(one: Told) -> Iterator[Doubt]:
-    """Things that were held and are not seen where the hand has them, whatever the numbers."""
-    if one.varies or one.each is None:  # frames that are late by chance: said by themselves
+    """Things that were held and are not seen where the hand has them, whatever the numbers.
+
+    Frames that are late by chance are said by themselves. A thing that turns in the hand slips: no
+    camera and no zero makes it seem to, and a hand that lets it go is no doubt about either.
+    """
+    if one.varies or one.each is None or _slipped(one):
         return
     for column, usual in one.noise.items():
         before, after = (side.get(column, 0.0) for side in (one.each.before, one.each.after))
@@ -148,6 +153,12 @@ def _apart(one: Told) -> Iterator[Doubt]:
             gaps=_gaps(one),
             explained=_less(before, after),
         )
+
+
+def _slipped(one: Told) -> bool:
+    """Whether most holds are none."""
+    turned = [off for column, off in one.each.after.items() if column.endswith("orientation")]
+    return max(turned, default=0.0) > _TURNED
 
 
 def _gaps(one: Told) -> tuple[str, ...]:
