@@ -11,6 +11,7 @@ import numpy as np
 
 from trueup.diagnose.bank import Bank, Told
 from trueup.diagnose.doubt import Doubt
+from trueup.diagnose.echo import echoed
 from trueup.diagnose.familiarity import Familiarity, outside
 from trueup.diagnose.gap_report import UNEXPLAINED, Departure, GapReport, Interaction, Rate, Share
 from trueup.diagnose.inference import Reader
@@ -118,7 +119,8 @@ def diagnose(
         else:
             found, case = None, replace(case, evidence=("trials",))
     if len(won) >= FEWEST and loss >= _LEAST:
-        parts = _split(case, found, simulated, measured, generator, seed, tell, notes)
+        told = (simulated, measured, generator, seed, threads, tell, notes)
+        parts = _split(case, found, *told)
     report = _report(case, simulated, measured, parts, found, tuple(notes))
     made = {
         "seconds": round(perf_counter() - began, 1),
@@ -198,6 +200,7 @@ def _split(
     measured: Rate,
     generator: np.random.Generator,
     seed: int,
+    threads: int,
     tell: Told,
     notes: list[str],
 ) -> Split | None:
@@ -223,7 +226,14 @@ def _split(
     alone = {gap: found.alone[gap].value for gap in known} if found else {}
     answer = reader.read(values, simulated.share - measured.share, alone)
     strange_ = outside(p, doubted=bool(case.doubts))
-    parts = split(answer, found, simulated, measured, strange_, generator, doubts=case.doubts)
+    echo = None
+    if found is not None and found.lost.value > 0.0:
+        tell("trials in the identified world")
+        belief = belief_of(case.world, case.beliefs)
+        where = (case.world, case.begin, belief, reader, simulated, measured, generator)
+        echo = echoed(*where, threads=threads)
+    told = (simulated, measured, strange_, generator)
+    parts = split(answer, found, *told, doubts=case.doubts, echo=echo)
     strange = [case.bank.features[i] for i in familiar.strangest(values)]
     parts.made.update({"familiar_p": p, "strangest": strange, "read_trials": reader.count})
     return parts

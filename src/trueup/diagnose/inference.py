@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,7 +53,7 @@ class Reader:
         known = {name.split("/")[0] for name in identified}
         self._known = [g for g, gap in enumerate(GAPS) if gap in known]
         self.count = max([k for k in bank.signatures if k <= trials] or [min(bank.signatures)])
-        raw = bank.signatures[self.count]
+        raw, self._features = bank.signatures[self.count], bank.features
         self._middle, self._scale = _scales(raw)
         lost = bank.nominal - bank.success
         rows = np.flatnonzero(lost > _LEAST)
@@ -85,16 +85,20 @@ class Reader:
             loss: What was lost, as a share of 1.
             alone: What the identified numbers of each gap cost by themselves.
         """
-        from trueup.diagnose.splitter import read
-
         told = np.zeros((1, len(GAPS)))
         for gap, cost in alone.items():
             told[0, GAPS.index(gap)] = cost
-        x = self._inputs(values[None])
-        parts = np.mean([read(net, x) for net in self._nets], axis=0)
+        parts = self._read(values[None])
         parts = self._heeded(parts, told, np.array([loss]))[0]
         low, high = np.array([self._interval(g, parts) for g in range(len(GAPS))]).T
         return Answer(parts=parts, low=low, high=high)
+
+    def parts(self, raw: np.ndarray, features: Sequence[str]) -> np.ndarray:
+        """(n, 8) of the loss, as trials alone look; of signatures (n, F) with these features."""
+        of = {name: i for i, name in enumerate(features)}
+        columns = [of.get(name, -1) for name in self._features]
+        known = np.array(columns) >= 0
+        return self._read(np.where(known, raw[:, columns], self._middle))
 
     @property
     def judged(self) -> np.ndarray:
@@ -102,6 +106,11 @@ class Reader:
         return self._judged.argmax(axis=1) == self._shares.argmax(axis=1)
 
     # ----------------------------------------------------------------------------------------------
+
+    def _read(self, raw: np.ndarray) -> np.ndarray:
+        from trueup.diagnose.splitter import read
+
+        return np.mean([read(net, self._inputs(raw)) for net in self._nets], axis=0)
 
     def _inputs(self, raw: np.ndarray) -> np.ndarray:
         """(n, F) squashed marks."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trueup.diagnose.doubt import Doubt, Trust
+from trueup.diagnose.echo import Echo
 from trueup.diagnose.gap_report import UNEXPLAINED, Rate, Share
 from trueup.diagnose.inference import Answer
 from trueup.diagnose.planted import GAPS
@@ -46,6 +47,7 @@ def split(
     generator: np.random.Generator,
     *,
     doubts: Sequence[Doubt] = (),
+    echo: Echo | None = None,
 ) -> Split:
     """Shares and their intervals.
 
@@ -63,13 +65,15 @@ def split(
         strange: How likely it is that the cause is outside the space.
         generator: Where chance comes from.
         doubts: What recordings show that nothing in the fit explains.
+        echo: What is read from trials in the identified world; none where they were not played.
     """
     loss = simulated.share - measured.share
     kept, trust = _HALF if doubts else 1.0, Trust(doubts)
     here = (answer.parts[None], np.array([loss]), found, _costs(found), np.array([strange]))
     half = np.array([_OVERLAP])
-    middle = _accounted(*here, kept, trust.mean[None], half, bounded=True)[0]
-    draws = _drawn(answer, found, simulated, measured, strange, generator, kept, trust)
+    mean = echo and echo.mean
+    middle = _accounted(*here, kept, trust.mean[None], half, mean, bounded=True)[0]
+    draws = _drawn(answer, found, simulated, measured, strange, generator, kept, trust, echo)
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     names = (*GAPS, UNEXPLAINED)
     shares = [
@@ -97,6 +101,7 @@ def _drawn(
     generator: np.random.Generator,
     kept: float,
     trust: Trust,
+    echo: Echo | None,
 ) -> np.ndarray:
     """(draws, 9) accounts that might be true: of both successes, the parts and the cause."""
     loss = _successes(simulated, generator) - _successes(measured, generator)
@@ -115,7 +120,8 @@ def _drawn(
     trusted = trust.drawn(_DRAWS, generator)
     here = (parts, loss, found, costs, outside.astype(float), kept, trusted)
     overlap = generator.random(_DRAWS)
-    free, bounded = (_accounted(*here, overlap, bounded=bound) for bound in (False, True))
+    echo = echo and echo.some(_DRAWS, generator)
+    free, bounded = (_accounted(*here, overlap, echo, bounded=bound) for bound in (False, True))
     return np.where(generator.random((_DRAWS, 1)) < _HALF, free, bounded)
 
 
@@ -157,6 +163,7 @@ def _accounted(
     kept: float,
     trusted: np.ndarray,
     overlap: np.ndarray,
+    echo: Echo | None,
     *,
     bounded: bool = False,
 ) -> np.ndarray:
@@ -169,7 +176,8 @@ def _accounted(
     Bounded, trials blame gaps for no more than identified ones leave of the loss. What may be true
     need not be: noise of the one would be taken off the other.
     """
-    points = parts * loss[:, None] * (1.0 - strange[:, None])
+    points = parts * loss[:, None]
+    points = (echo.beyond(points, loss) if echo else points) * (1.0 - strange[:, None])
     if found is not None and costs is not None:
         names = _identified(found)
         columns = [GAPS.index(gap) for gap in names]
@@ -178,9 +186,11 @@ def _accounted(
         learnt = np.broadcast_to(np.maximum(costs[:, -1:], 0.0), (len(own), 1))
         both = _no_more_than(np.column_stack([own, learnt]), loss)
         costs, learnt = both[:, :-1], both[:, -1]
-        beyond = np.maximum(points[:, columns] * trusted[:, columns] - costs, 0.0)
-        too_much = np.maximum(costs - np.maximum(points[:, columns], 0.0), 0.0).sum(axis=1)
-        too_much = too_much + learnt
+        beyond, too_much = points[:, columns] * believed, learnt
+        if echo is None:
+            beyond = np.maximum(beyond - costs, 0.0)
+            named = np.maximum(points[:, columns], 0.0)
+            too_much = learnt + np.maximum(costs - named, 0.0).sum(axis=1)
         others = np.setdiff1d(np.arange(len(GAPS)), columns)
         points[:, columns] = kept * beyond
         points = _taken_off(points, others, too_much)
