@@ -9,7 +9,7 @@ import numpy as np
 
 from trueup.diagnose.planted import GAPS
 
-_OPEN = 2.0  # how much chance there is in what a doubt leaves: the smaller, the more
+_OPEN = 1.0  # how evenly numbers and something else may share it: below 2, mostly the one or other
 
 
 @dataclass(frozen=True, kw_only=True)
