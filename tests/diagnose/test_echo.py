@@ -62,7 +62,7 @@ def reader():
 def test_a_weak_supply_is_heard_as_far_as_it_costs_something(reader, prior, least, most):
     belief = SPACE.select("actuation/supply_voltage").narrowed({"actuation/supply_voltage": prior})
     none = Rate(successes=0, trials=20)
-    echo = echoed(WORLD, begin, belief, reader, ALL, none, np.random.default_rng(0))
+    echo = echoed(WORLD, begin, belief, reader, ALL, none, {}, np.random.default_rng(0))
     assert echo.weights.sum() == pytest.approx(1.0)
     assert least <= echo.mean.points.sum() <= most
 
@@ -71,7 +71,7 @@ def test_a_point_at_which_more_is_lost_than_on_the_robot_counts_less(reader):
     belief = SPACE.select("actuation/supply_voltage").narrowed(
         {"actuation/supply_voltage": Uniform(low=0.6, high=1.0)}
     )
-    echo = echoed(WORLD, begin, belief, reader, ALL, HALF, np.random.default_rng(0))
+    echo = echoed(WORLD, begin, belief, reader, ALL, HALF, {}, np.random.default_rng(0))
     lost = echo.points.sum(axis=1)
     assert lost.max() > 0.8 > 0.3 > lost.min()
     assert echo.weights[lost > 0.8].mean() < 0.2 * echo.weights[lost < 0.3].mean()

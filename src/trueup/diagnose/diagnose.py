@@ -230,8 +230,8 @@ def _split(
     if found is not None and found.lost.value > 0.0:
         tell("trials in the identified world")
         belief = belief_of(case.world, case.beliefs)
-        where = (case.world, case.begin, belief, reader, simulated, measured, generator)
-        echo = echoed(*where, threads=threads)
+        where = (case.world, case.begin, belief, reader)
+        echo = echoed(*where, simulated, measured, alone, generator, threads=threads)
     told = (simulated, measured, strange_, generator)
     parts = split(answer, found, *told, doubts=case.doubts, echo=echo)
     strange = [case.bank.features[i] for i in familiar.strangest(values)]

@@ -7,6 +7,7 @@ nobody identified, and what both show does not.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,6 +64,7 @@ def echoed(
     reader: Reader,
     simulated: Rate,
     measured: Rate,
+    alone: Mapping[str, float],
     generator: np.random.Generator,
     *,
     threads: int = 0,
@@ -76,13 +78,14 @@ def echoed(
         reader: Who reads the robot's trials, too.
         simulated: Success where nothing is wrong.
         measured: Success on the robot: points that lose more are the less likely.
+        alone: What the identified numbers of each gap cost by themselves, as for the robot's.
         generator: Where chance comes from.
         threads: CPU threads; 0 takes all.
     """
     u = belief.encode(belief.sample(generator, _POINTS))
     played = Player(world, begin, belief, generator, threads).played(u, reader.count)
-    parts = reader.parts(played.signatures[reader.count], played.features)
     lost = np.maximum(simulated.share - played.success, 0.0)
+    parts = reader.parts(played.signatures[reader.count], played.features, lost, alone)
     won = np.arange(reader.count) < np.rint(played.success * reader.count)[:, None]
     weights = weights_of(won, measured)
     return Echo(points=parts * lost[:, None], weights=weights / weights.sum())

@@ -85,20 +85,22 @@ class Reader:
             loss: What was lost, as a share of 1.
             alone: What the identified numbers of each gap cost by themselves.
         """
-        told = np.zeros((1, len(GAPS)))
-        for gap, cost in alone.items():
-            told[0, GAPS.index(gap)] = cost
-        parts = self._read(values[None])
-        parts = self._heeded(parts, told, np.array([loss]))[0]
+        parts = self._split(values[None], np.array([loss]), alone)[0]
         low, high = np.array([self._interval(g, parts) for g in range(len(GAPS))]).T
         return Answer(parts=parts, low=low, high=high)
 
-    def parts(self, raw: np.ndarray, features: Sequence[str]) -> np.ndarray:
-        """(n, 8) of the loss, as trials alone look; of signatures (n, F) with these features."""
+    def parts(
+        self,
+        raw: np.ndarray,
+        features: Sequence[str],
+        loss: np.ndarray,
+        alone: Mapping[str, float],
+    ) -> np.ndarray:
+        """(n, 8) of losses (n,), read as `read` does; of signatures (n, F) with these features."""
         of = {name: i for i, name in enumerate(features)}
         columns = [of.get(name, -1) for name in self._features]
         known = np.array(columns) >= 0
-        return self._read(np.where(known, raw[:, columns], self._middle))
+        return self._split(np.where(known, raw[:, columns], self._middle), loss, alone)
 
     @property
     def judged(self) -> np.ndarray:
@@ -107,10 +109,14 @@ class Reader:
 
     # ----------------------------------------------------------------------------------------------
 
-    def _read(self, raw: np.ndarray) -> np.ndarray:
+    def _split(self, raw: np.ndarray, loss: np.ndarray, alone: Mapping[str, float]) -> np.ndarray:
         from trueup.diagnose.splitter import read
 
-        return np.mean([read(net, self._inputs(raw)) for net in self._nets], axis=0)
+        told = np.zeros((len(raw), len(GAPS)))
+        for gap, cost in alone.items():
+            told[:, GAPS.index(gap)] = cost
+        parts = np.mean([read(net, self._inputs(raw)) for net in self._nets], axis=0)
+        return self._heeded(parts, told, loss)
 
     def _inputs(self, raw: np.ndarray) -> np.ndarray:
         """(n, F) squashed marks."""
