@@ -92,6 +92,7 @@ def _in_turn(problem: Problem, tell: Told) -> Descent:
         problem.space,
         signals=(JOINTS,),
         window_s=replayer.window_s,
+        wander=problem.wander,
         coupled=problem.coupled,
         threads=replayer.threads,
     )

@@ -14,7 +14,7 @@ from trueup.episodes.episode import JOINTS
 from trueup.errors import TrueupError
 from trueup.identify.check import Check, checked, checked_inside
 from trueup.identify.choose import Choice, Chooser, Chosen
-from trueup.identify.cutting import liveliest
+from trueup.identify.cutting import liveliest, settled
 from trueup.identify.estimate import Estimate, Misfit, belief_of, findings_of
 from trueup.identify.fitting import Told, fitted
 from trueup.identify.posterior import Posterior, approximated, believed, prior_spread
@@ -22,6 +22,7 @@ from trueup.identify.problem import Problem
 from trueup.identify.scales import sentences, unloaded, widened
 from trueup.identify.suspects import Suspicion
 from trueup.identify.usable import Split, usable
+from trueup.identify.wandering import SETTLED_S, wander_rate, wanders
 from trueup.space import Point, Space
 from trueup.versions import versions
 from trueup.worlds import World
@@ -39,6 +40,7 @@ def identify(
     window_s: float | None = None,
     choose: bool = False,
     chosen: Chosen | None = None,
+    wander: float | None = None,
     check: bool = True,
     threads: int = 0,
     on_progress: Told | None = None,
@@ -55,6 +57,7 @@ def identify(
         window_s: Begin anew at the measured state after each so many seconds.
         choose: Add effects of the catalogue that predict unseen recordings better.
         chosen: What was chosen before, by `chosen_from`: it is not fitted again.
+        wander: How fast encoders wander, rad/√s; by default as fast as these episodes show.
         check: Ask whether reality lies inside what the fitted space can produce, and which effects
             outside it would explain the rest.
         threads: CPU threads; 0 takes all.
@@ -66,13 +69,7 @@ def identify(
             "Every parameter of this space is fixed.", fix="Select some that may differ."
         )
     options = {"signals": signals, "window_s": window_s, "threads": threads}
-    job = _Job(
-        world=world,
-        split=usable(episodes),
-        options=options,
-        tell=on_progress or (lambda _: None),
-        began=perf_counter(),
-    )
+    job = _job(world, episodes, options, wander, on_progress)
     if choose and chosen is None:
         chosen = job.chosen(free)
     return job.estimate(free, chosen, check=check)
@@ -84,6 +81,7 @@ def chosen_from(
     space: Space,
     start: Point,
     *,
+    wander: float | None = None,
     threads: int = 0,
     on_progress: Told | None = None,
 ) -> Chosen:
@@ -94,17 +92,35 @@ def chosen_from(
         episodes: What was recorded.
         space: The parameters that were fitted.
         start: Where that ended.
+        wander: How fast encoders wander, as `identify` takes it.
         threads: CPU threads; 0 takes all.
         on_progress: Told in a line how it stands.
     """
-    job = _Job(
+    options = {"signals": (JOINTS,), "window_s": None, "threads": threads}
+    return _job(world, episodes, options, wander, on_progress).chosen(space, start)
+
+
+def _job(
+    world: World,
+    episodes: Sequence[Episode],
+    options: dict[str, Any],
+    wander: float | None,
+    tell: Told | None,
+) -> _Job:
+    """An identification of these episodes, in which encoders that wander mislead nobody."""
+    wander = wander_rate(episodes) if wander is None else wander
+    if wander:
+        episodes = [settled(episode, SETTLED_S) for episode in episodes]
+    split = usable(episodes)
+    if wander:
+        split = replace(split, notes=(*split.notes, wanders(wander)))
+    return _Job(
         world=world,
-        split=usable(episodes),
-        options={"signals": (JOINTS,), "window_s": None, "threads": threads},
-        tell=on_progress or (lambda _: None),
+        split=split,
+        options={**options, "wander": wander},
+        tell=tell or (lambda _: None),
         began=perf_counter(),
     )
-    return job.chosen(space, start)
 
 
 @dataclass(frozen=True, kw_only=True)

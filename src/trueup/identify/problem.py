@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueup.episodes import Episode
+from trueup.episodes.episode import JOINTS
 from trueup.errors import TrueupError
 from trueup.identify.moving import moving, stir
 from trueup.identify.steady import steady
+from trueup.identify.wandering import unforeseen
 from trueup.replay import Replayer
 from trueup.space import Parameter, Space
 from trueup.worlds import World
@@ -45,6 +47,7 @@ class Problem:
         space: The free parameters.
         signals: What to compare.
         window_s: Begin anew at the measured state after each so many seconds; open loop by default.
+        wander: How fast encoders wander, rad/√s: what they read is compared with what that leaves.
         coupled: Whether to find out which parameters act on which columns; if not, one that bears a
             joint's name is taken to act on that joint alone, which is quick and nearly so.
         threads: CPU threads; 0 takes all.
@@ -65,12 +68,14 @@ class Problem:
         *,
         signals: Sequence[str] = ("joint_position",),
         window_s: float | None = None,
+        wander: float = 0.0,
         coupled: bool = True,
         threads: int = 0,
     ) -> None:
         if not len(space):
             raise TrueupError("Nothing is free to be fitted.", fix="Select at least one parameter.")
         self.space, self.signals, self.coupled = space, tuple(signals), coupled
+        self.wander = wander
         self.replayer = Replayer(
             steady(world, space),
             episodes,
@@ -100,7 +105,11 @@ class Problem:
                     if not rows.any():  # a joint that was never read tells nothing
                         continue
                     number = names.setdefault((signal, name), len(names))
-                    values.append(track.residual[:, rows, j])
+                    off = track.residual[:, rows, j]
+                    if self.wander and signal == JOINTS:
+                        period_s = float(np.median(np.diff(track.time_s)))
+                        off = unforeseen(off, self.wander, period_s)
+                    values.append(off)
                     if self._moves is None:
                         read.append(track.measured[rows, j])
                         stirred.append(stir(read[-1], track.time_s[rows]))

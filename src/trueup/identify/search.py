@@ -142,5 +142,6 @@ def _small(problem: Problem) -> Problem:
         problem.space,
         signals=problem.signals,
         window_s=replayer.window_s,
+        wander=problem.wander,
         threads=replayer.threads,
     )

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+
+import numpy as np
 
 from trueup.diagnose import GapReport
 from trueup.diagnose.hearing import doubts_of
@@ -22,6 +26,7 @@ from trueup.identify.probing.probes import kind_of, moves_freely
 from trueup.identify.residual import learn_residual
 from trueup.identify.trembling import trembling
 from trueup.identify.tremor import tremor_readings
+from trueup.identify.wandering import wander_rate
 from trueup.loop.estimates import (
     ARM,
     CONTACT,
@@ -40,6 +45,7 @@ from trueup.worlds import World
 _LATEST = 0.97  # of the longest delay
 _ANSWERED_S = 1.0  # after a recording began, nothing is done any more that was told before
 _DOUBTED = 2.0  # times the usual prior: trials have shown that this robot is not a usual one
+_ZEROS = "sensing/*/bias"
 _MISREAD = 20.0  # the same of encoders: one that was calibrated wrongly is off by anything
 
 
@@ -52,18 +58,19 @@ def identified(job: Job) -> str:
             f"{job.path(DATA)} has no recording of free motion to identify the arm from.",
             fix="Record some: `trueup record --motion standard`, then --from identify.",
         )
-    arm = _arm(job, free)
+    wander = wander_rate(episodes)
+    arm = _arm(job, free, wander)
     arm = replace(arm, notes=(*unread, *arm.notes))
     solid = arm.solid() if arm.hollow else arm
     if solid is None:
         job.path(ARM).unlink(missing_ok=True)
-        learnt = _learnt(job, free, arm, Point({}))
+        learnt = _learnt(job, free, arm, Point({}), wander)
         return f"{HOLLOW}, and was left aside{learnt}{_agreed(job, episodes, None)}"
     arm = solid
     arm.save(job.path(ARM))
     probes = [episode for episode in episodes if kind_of(episode)]
     touched = _touched(job, probes, arm) if probes else ""
-    learnt = _learnt(job, free, arm, arm.point)
+    learnt = _learnt(job, free, arm, arm.point, wander)
     return f"{_told(arm)}{learnt}{touched}{_agreed(job, episodes, arm)}"
 
 
@@ -95,17 +102,21 @@ def _space(world: World, patterns: tuple[str, ...]) -> Space:
 
 
 def _wider(name: str) -> float:
-    return _MISREAD if fnmatchcase(name, "sensing/*/bias") else _DOUBTED
+    return _MISREAD if fnmatchcase(name, _ZEROS) else _DOUBTED
 
 
-def _arm(job: Job, free: list[Episode]) -> Estimate:
-    """The usual numbers; where they leave more than sensors do, effects that explain it as well."""
-    space = _space(job.bare, job.settings.fitted)
-    told = {"threads": job.threads, "on_progress": job.tell}
+def _arm(job: Job, free: list[Episode], wander: float) -> Estimate:
+    """The usual numbers; where they leave more than sensors do, effects that explain it as well.
+
+    Zeros are not among them where encoders wander: no replay tells them then.
+    """
+    usual_ones = [p for p in job.settings.fitted if not (wander and fnmatchcase(p, _ZEROS))]
+    space = _space(job.bare, tuple(usual_ones))
+    told = {"wander": wander, "threads": job.threads, "on_progress": job.tell}
     usual = identify(job.bare, free, space, check=job.settings.check, **told)
     if _too_late(usual, job.bare):
         job.tell("commands are later than any bus: asking whether a person answers late")
-        fitted = (p for p in job.settings.fitted if p != ActionDelay.delay)  # no data part the two
+        fitted = (p for p in usual_ones if p != ActionDelay.delay)  # no data part the two
         space = _space(job.bare, (*fitted, Reaction.name))
         free = [settled(episode, _ANSWERED_S) for episode in free]
         usual = identify(job.bare, free, space, check=job.settings.check, **told)
@@ -115,7 +126,7 @@ def _arm(job: Job, free: list[Episode]) -> Estimate:
         heard = tremor_readings(job.bare, free, usual.point, threads=job.threads)
         world = trembling(job.bare, space, heard)
         usual = identify(world, free, space, check=job.settings.check, **told)
-    if not doubts_of((usual,)) or not _suspected(usual):
+    if not doubts_of((usual,), wander=_apart(wander, free)) or not _suspected(usual):
         return usual
     job.tell("the usual numbers do not explain this arm: trying other effects")
     more = chosen_from(world, free, space, usual.point, **told)
@@ -124,9 +135,14 @@ def _arm(job: Job, free: list[Episode]) -> Estimate:
     return identify(world, free, space, chosen=more, check=job.settings.check, **told)
 
 
-def _learnt(job: Job, free: list[Episode], arm: Estimate, point: Point) -> str:
+def _apart(wander: float, free: Sequence[Episode]) -> float:
+    """How far encoders that wander so fast take joints from where a replay has them, in rad."""
+    return wander * math.sqrt(float(np.mean([episode.duration_s for episode in free])) / 2.0)
+
+
+def _learnt(job: Job, free: list[Episode], arm: Estimate, point: Point, wander: float) -> str:
     """What no number makes the arm do at a point, if motions that it never saw agree."""
-    if not doubts_of((arm,)):
+    if not doubts_of((arm,), wander=_apart(wander, free)):
         return ""
     job.tell("learning what no number explains")
     try:
