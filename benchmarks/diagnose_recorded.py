@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.diagnose_gaps import COSTLY, WORLD, joined, played
+from benchmarks.diagnose_gaps import COSTLY, joined, played
 from benchmarks.learning import source_mark
 from benchmarks.measure import Effort, Measure, Target
 from benchmarks.outside import KINDS
@@ -31,7 +31,6 @@ from trueup.errors import TrueupError
 from trueup.files import whole
 from trueup.loop import Job, Settings
 from trueup.loop.stages import identifying, reading, recording, training, trying
-from trueup.policies import Policy
 from trueup.worlds import get
 
 _EACH = 15
@@ -50,28 +49,33 @@ def measure(effort: Effort) -> list[Measure]:
     first = _job(out / "recorded" / "start", "", effort)
     training.start(first)
     bank = _bank(first, out)
-    world, policy = get(WORLD), first.policy("train/policy")
+    world, policy = get(effort.world), first.policy("train/policy")
     rows = []
     for kind, number in _wanted(effort):
         truth = played(world, policy, bank.nominal, (kind, number), effort.out)
         if truth is not None:
-            rows.append(_row(f"{kind}-{number:03d}", truth, policy, effort))
+            rows.append(_row(f"{_prefix(effort)}{kind}-{number:03d}", truth, effort))
     return judgement(rows)
+
+
+def _prefix(effort: Effort) -> str:
+    """Of a robot's name: its world, where that is not the usual one."""
+    return "" if effort.world == Effort.world else f"{effort.world.rpartition('/')[2]}-"
 
 
 def _wanted(effort: Effort) -> list[tuple[str, int]]:
     """Kinds and numbers of realities: any first part is a fair sample."""
     found: list[tuple[str, int]] = []
     for number in effort.robots(_EACH, 1):
-        found += [(gap, number) for gap in COSTLY]
+        found += [(gap, number) for gap in COSTLY[effort.world]]
         found += [("two", _PAIRS * number + k) for k in range(_PAIRS)]
         found += [(kind, number) for kind in KINDS]
-    return found
+    return [job for job in found if not effort.kinds or job[0] in effort.kinds]
 
 
 def _job(folder: Path, robot: str, effort: Effort) -> Job:
     policy = "" if effort.policy == "script" else effort.policy
-    settings = Settings(world=WORLD, policy=policy)
+    settings = Settings(world=effort.world, policy=policy)
     settings = replace(settings, robot=robot or settings.robot)
     cache = effort.out / "loop" / "policies"
     return Job(folder=folder, settings=settings, cache=cache, threads=effort.threads)
@@ -95,7 +99,7 @@ def _bank(job: Job, out: Path) -> Bank:
     return bank
 
 
-def _row(name: str, truth: Row, policy: Policy, effort: Effort) -> Row:
+def _row(name: str, truth: Row, effort: Effort) -> Row:
     """One reality through the stages of the loop up to the diagnosis; read where it was done."""
     folder = effort.out / "diagnose" / "recorded" / name
     kept = folder / "row.json"
@@ -104,7 +108,7 @@ def _row(name: str, truth: Row, policy: Policy, effort: Effort) -> Row:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(truth["file"]) + "\n", encoding="utf-8")
         print(f"{name} ...", file=sys.stderr, flush=True)
-        found = _diagnosed(_job(folder, f"rehearsal:{file}@{WORLD}", effort), effort)
+        found = _diagnosed(_job(folder, f"rehearsal:{file}@{effort.world}", effort), effort)
         found |= {"name": name, "source": source_mark(), "true": _true(truth)}
         with whole(kept) as partial:
             partial.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

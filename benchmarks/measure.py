@@ -28,6 +28,10 @@ class Effort:
         threads: CPU threads in rows that go on where they were; 0 takes all. Results do not depend
             on it, so that several processes can share one of these rows by their seeds.
         steps: Control steps that each training of those two rows learns from, at most.
+        world: Where the row diagnose-recorded hides its robots; each world wants a folder --out of
+            its own.
+        kinds: Of robots in that row: names of gaps, the word two, or names of effects outside the
+            space; all by default.
         policy: Who plays in the row evaluate-10k: a policy's folder, or the word script.
         controls: Train the controls of the row loop, too, where they are not yet: they take about
             as long as the loop itself.
@@ -40,6 +44,8 @@ class Effort:
     seeds: tuple[int, ...] = ()
     threads: int = 0
     steps: float | None = None
+    world: str = "so101/lift"
+    kinds: tuple[str, ...] = ()
     policy: str = "script"
     controls: bool = True
     out: Path = Path("out/benchmarks")

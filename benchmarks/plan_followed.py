@@ -5,8 +5,9 @@ and the plan is made. Then two copies of the run go on from there, with as many 
 recordings each: one records the first item that a robot can carry out, the other what the lot falls
 on, of all that a plan may ask a robot to record, as a team does that has no diagnosis. A third is
 given single motions by lot, most of which identify an arm as well as any: it says how much of a
-plan is to record at all. All identify, diagnose, true up and retrain as the loop does, in fewer
-steps than it takes. All of it is sim-to-sim. What is done is kept, so this can be interrupted.
+plan is to record at all, and is left out with `--no-controls`. All identify, diagnose, true up and
+retrain as the loop does, in fewer steps than it takes. All of it is sim-to-sim. What is done is
+kept, so this can be interrupted.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.learning import source_mark
 from benchmarks.loop_closed import ORDER, WORLD, judged, realities
 from benchmarks.measure import Effort, Measure, Target
 from trueup.errors import TrueupError
@@ -43,23 +45,23 @@ def measure(effort: Effort) -> list[Measure]:
     loop = effort.out / "loop"
     wanted = effort.robots(len(ORDER), 3)
     rows = [
-        row(path, effort.out / "plan", loop, threads=effort.threads)
+        row(path, effort.out / "plan", loop, threads=effort.threads, motions=effort.controls)
         for path in realities(loop, wanted)
     ]
     return judgement(rows)
 
 
-def row(path: Path, out: Path, loop: Path, *, threads: int = 0) -> Row:
-    """Both branches on one robot; read where it was done."""
+def row(path: Path, out: Path, loop: Path, *, threads: int = 0, motions: bool = True) -> Row:
+    """All branches on one robot; read where it was done."""
     kept = out / "rows" / path.name
     if not kept.exists():
-        found = _followed(path, out, loop, threads)
+        found = _followed(path, out, loop, threads, _BRANCHES if motions else _BRANCHES[:2])
         with whole(kept) as partial:
             partial.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return json.loads(kept.read_text(encoding="utf-8"))
 
 
-def _followed(path: Path, out: Path, loop: Path, threads: int) -> Row:
+def _followed(path: Path, out: Path, loop: Path, threads: int, branches: Sequence[str]) -> Row:
     tune = replace(Settings().tune, steps=_STEPS)
     settings = Settings(world=WORLD, robot=f"rehearsal:{path}@{WORLD}", tune=tune)
     folder = out / "runs" / path.stem
@@ -75,9 +77,10 @@ def _followed(path: Path, out: Path, loop: Path, threads: int) -> Row:
     seconds = _lasting(first.work.motions)
     generator = np.random.default_rng([31, *path.stem.encode()])
     drawn = {"lot": _by_lot(seconds, generator), "motions": _of_single(seconds, generator)}
-    found: Row = {"name": path.stem, "first": first.title, "seconds": seconds, "drawn": drawn}
+    found: Row = {"name": path.stem, "source": source_mark(), "first": first.title}
+    found |= {"seconds": seconds, "drawn": drawn}
     found["before"] = _won(base, "train", "before")
-    for name in _BRANCHES:
+    for name in branches:
         motions = drawn.get(name, first.work.motions)
         chosen = replace(settings, motions=tuple(motions), seconds=seconds)
         branch = replace(base, folder=folder / name, settings=chosen)
@@ -144,9 +147,14 @@ def slim(row: Row) -> Row:
 def judgement(rows: Sequence[Row]) -> list[Measure]:
     """Lines of the table, of robots for which a plan has something to record."""
     rows = [row for row in rows if row["first"]]
+    against = {
+        "lot": ("recordings by lot", Target(side="≥", value=2.0)),
+        "motions": ("single motions by lot", None),
+    }
     return [
-        _against(rows, "lot", "recordings by lot", Target(side="≥", value=2.0)),
-        _against(rows, "motions", "single motions by lot", None),
+        _against(some, other, words, target)
+        for other, (words, target) in against.items()
+        if (some := [row for row in rows if other in row])
     ]
 
 
