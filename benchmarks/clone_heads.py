@@ -19,12 +19,12 @@ from torch import nn
 from benchmarks.clone import DEMONSTRATIONS, demonstrations
 from benchmarks.measure import Effort, Measure
 from trueup.evaluate import evaluate, piloted, trials
+from trueup.one_thread import one_thread
 from trueup.policies import Contract, Policy, Provenance
 from trueup.space import Space
 from trueup.train.imitation import Cloning, Portion
 from trueup.train.imitation.cloning import prepared
 from trueup.train.imitation.lessons import Batch, Lessons
-from trueup.train.torch_ways import one_thread
 from trueup.worlds import World, get
 
 _EPISODES, _STEPS, _TEST = 1000, 4000, 51_515

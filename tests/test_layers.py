@@ -16,6 +16,7 @@ LAYER = {
     "artefacts": 0.5,
     "streams": 0.5,
     "versions": 0.5,
+    "one_thread": 0.5,
     "space": 1,
     "effects": 2,
     "episodes": 2,

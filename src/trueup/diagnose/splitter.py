@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from trueup.diagnose.planted import GAPS
+from trueup.one_thread import one_thread
 
 _EPOCHS, _BATCH, _HIDDEN = 70, 128, 128
 
@@ -36,7 +37,7 @@ class Splitter(torch.nn.Module):
 
 def fitted(x: np.ndarray, y: np.ndarray, weight: np.ndarray, *, seed: int) -> torch.nn.Module:
     """A small network that splits the loss up like y."""
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), one_thread():
         torch.manual_seed(seed)
         net = Splitter(x.shape[1])
         xt, yt, wt = (torch.tensor(a, dtype=torch.float32) for a in (x, y, weight))

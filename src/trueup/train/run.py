@@ -16,13 +16,13 @@ import torch
 
 from trueup.errors import TrueupError
 from trueup.files import whole
+from trueup.one_thread import one_thread
 from trueup.policies import Policy
 from trueup.randomize import Plan
 from trueup.train.checkpoint import Checkpoint
 from trueup.train.look import Success
 from trueup.train.progress import Progress
 from trueup.train.settings import Settings
-from trueup.train.torch_ways import one_thread
 from trueup.train.trainer import Trainer
 from trueup.worlds import World
 

@@ -1,30 +1,15 @@
-"""How both kinds of training use torch: on one thread, and with checkpoints that are whole."""
+"""How both kinds of training use torch: beside other threads, and with whole checkpoints."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from trueup.files import whole
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let torch use one thread: networks this small lose more by waking a second than it saves.
-
-    It also makes the policy the same whatever `threads` is.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def another_thread(name: str) -> ThreadPoolExecutor:

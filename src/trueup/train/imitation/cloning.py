@@ -9,6 +9,7 @@ from pathlib import Path
 import torch
 
 from trueup.errors import TrueupError
+from trueup.one_thread import one_thread
 from trueup.policies import Contract, Policy
 from trueup.train.imitation.demonstrations import Shown, offered, shown
 from trueup.train.imitation.pictures import Encoder
@@ -16,7 +17,6 @@ from trueup.train.imitation.result import Cloned, Progress
 from trueup.train.imitation.settings import Cloning, Portion
 from trueup.train.imitation.terms import terms
 from trueup.train.imitation.work import Work
-from trueup.train.torch_ways import one_thread
 from trueup.worlds import World
 
 
