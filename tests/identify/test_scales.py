@@ -42,6 +42,28 @@ def test_nothing_becomes_wider_than_what_was_believed_before() -> None:
     np.testing.assert_array_equal(widened(np.eye(2), [], np.ones(2)), np.eye(2))
 
 
+def test_readings_without_error_leave_no_less_than_nothing() -> None:
+    """Told to a part in ten million along most axes, and next to nothing along others."""
+    ways = list(unloaded(WORLD, [recorded({}, seconds=4.0)], FREE).values())
+    generator = np.random.default_rng(0)
+    for _ in range(20):
+        axes, _ = np.linalg.qr(generator.standard_normal((len(FREE), len(FREE))))
+        exact = (axes * generator.choice([1e-15, 1e-9, 0.9], len(FREE))) @ axes.T
+        wide = widened(0.5 * (exact + exact.T), ways, np.ones(len(FREE)))
+        assert np.linalg.eigvalsh(wide).min() > -1e-12 and np.diag(wide).min() > 0.0
+
+
+def test_where_all_is_well_told_it_is_what_linear_algebra_says() -> None:
+    generator = np.random.default_rng(1)
+    half = generator.standard_normal((5, 5))
+    covariance = np.linalg.inv(np.eye(5) / 4.0 + half @ half.T)
+    way, spread = generator.standard_normal(5), np.full(5, 2.0)
+    told = np.linalg.inv(covariance) - np.eye(5) / 4.0
+    looser = np.linalg.inv(np.linalg.inv(told) + 0.15**2 * np.outer(way, way))
+    expected = np.linalg.inv(looser + np.eye(5) / 4.0)
+    np.testing.assert_allclose(widened(covariance, [way], spread), expected, rtol=1e-9)
+
+
 def test_an_estimate_says_it_and_keeps_it_for_training() -> None:
     truth = {"actuation/shoulder_pan/kp": 15.0}
     episodes = [recorded(truth, seconds=4.0, seed=s) for s in range(2)]

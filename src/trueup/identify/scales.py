@@ -20,6 +20,7 @@ _SCALED = ("kp", "kv", "damping", "frictionloss", "armature", "stribeck_torque",
 _TOGETHER = ("kp", "damping", "frictionloss")  # without these there is no scale to speak of
 _LIGHT = 0.05  # of its friction: a joint that gravity loads by less
 _INERTIA = 0.15  # relative; how well a model's link inertia is known
+_SHARPEST = 1e-16  # of a prior's variance: less is rounding
 _POSES = 200
 _JOINT = mujoco.mjtObj.mjOBJ_JOINT.value
 
@@ -40,7 +41,8 @@ def widened(covariance: np.ndarray, ways: Sequence[np.ndarray], spread: np.ndarr
     """A covariance (d, d) in which each way may be off by as much as link inertia is.
 
     Only what the data say becomes less certain so. What was believed before stays: along no way is
-    the result wider than the prior.
+    the result wider than the prior. Roots of what data say are taken, not that itself: readings
+    without error say so much that rounding would leave less than nothing of it.
 
     Args:
         covariance: In the unit cube, the prior included.
@@ -49,13 +51,14 @@ def widened(covariance: np.ndarray, ways: Sequence[np.ndarray], spread: np.ndarr
     """
     if not ways:
         return covariance
-    believed = np.diag(1.0 / spread**2)
-    told = np.linalg.inv(covariance) - believed
-    off = _INERTIA * np.stack(ways, axis=1)
-    reach = told @ off
-    told = told - reach @ np.linalg.solve(np.eye(len(ways)) + off.T @ reach, reach.T)
-    wide = np.linalg.inv(told + believed)
-    return 0.5 * (wide + wide.T)  # to the last bit
+    left, vectors = np.linalg.eigh(covariance / np.outer(spread, spread))  # in units of the prior
+    told = vectors * np.sqrt(np.maximum(1.0 / np.maximum(left, _SHARPEST) - 1.0, 0.0))
+    off = _INERTIA * np.stack(ways, axis=1) / spread[:, None]
+    along, sizes, _ = np.linalg.svd(told.T @ off, full_matrices=False)
+    told = told - (told @ along * (1.0 - 1.0 / np.sqrt(1.0 + sizes**2))) @ along.T
+    information, vectors = np.linalg.eigh(told @ told.T)
+    wide = (vectors / (1.0 + np.maximum(information, 0.0))) @ vectors.T
+    return 0.5 * (wide + wide.T) * np.outer(spread, spread)  # to the last bit
 
 
 def sentences(joints: Sequence[str]) -> Iterator[str]:
