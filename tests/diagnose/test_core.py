@@ -30,7 +30,7 @@ from trueup.effects import Effect, Filter
 from trueup.episodes import Channel, Episode, Outcome
 from trueup.errors import TrueupError
 from trueup.evaluate import evaluate
-from trueup.space import Parameter, Points, Uniform
+from trueup.space import Parameter, Points, Space, Uniform
 from trueup.streams import seeds_from
 from trueup.worlds import get
 from trueup.worlds.scripted import ScriptedLift
@@ -222,6 +222,21 @@ def test_what_was_learnt_is_played_on_top_of_all_that_was_identified(name, lost)
     assert found.beyond is not None
     assert found.beyond.value == pytest.approx(found.identified.mean() if lost else 0.0)
     assert found.shares["visual"].value == 0.0 and found.identified.mean() > 0.5
+
+
+def test_every_other_point_is_of_the_belief_that_is_sober():
+    """What recordings leave open costs half as much where a usual robot would not lose by it."""
+    space = WORLD.catalogue.select("visual/camera/shift_x")
+    off = space.pinned({"visual/camera/shift_x": 0.04})
+    usual = space.pinned({"visual/camera/shift_x": 0.0})
+
+    def lost(sober: Space | None) -> np.ndarray:
+        generator = np.random.default_rng(0)
+        found = attributed(WORLD, begin, off, generator, draws=4, episodes=4, sober=sober)
+        return (found.nominal - found.identified).reshape(4, 4).mean(axis=1)
+
+    assert (lost(None) > 0.5).all()
+    assert (lost(usual)[::2] == lost(None)[::2]).all() and (lost(usual)[1::2] == 0.0).all()
 
 
 def test_with_many_gaps_shares_still_add_up_and_the_costly_one_leads():

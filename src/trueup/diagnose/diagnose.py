@@ -56,6 +56,7 @@ class Case:
         trials: What it did on the robot.
         bank: What it does in many bent worlds.
         beliefs: What recordings say of the robot; none where there are none.
+        sober: The same, if what need not differ is as it usually is; none where nobody asked.
         evidence: The words for it: `trials`, `recordings`, `probes`.
         departures: Parameters that recordings say differ.
         doubts: What the identification could not explain; none where nothing is.
@@ -69,6 +70,7 @@ class Case:
     trials: Trials
     bank: Bank
     beliefs: tuple[Belief, ...] = ()
+    sober: tuple[Belief, ...] = ()
     evidence: tuple[str, ...] = ("trials",)
     departures: tuple[Departure, ...] = ()
     doubts: tuple[Doubt, ...] = ()
@@ -151,6 +153,7 @@ def _attribution(
         generator,
         draws=draws,
         measured=measured,
+        sober=belief_of(case.world, case.sober) if case.sober else None,
         beyond=case.beyond,
         threads=threads,
     )

@@ -128,6 +128,7 @@ def attributed(
     draws: int = _DRAWS,
     episodes: int = _EPISODES,
     measured: Rate | None = None,
+    sober: Space | None = None,
     beyond: Beyond | None = None,
     threads: int = 0,
 ) -> Attribution:
@@ -149,15 +150,19 @@ def attributed(
         draws: Points of the belief.
         episodes: Episodes at each.
         measured: Success on the robot, if it is to be minded.
+        sober: The same parameters, if what need not differ is as it usually is: every other point
+            is of that belief, where there is one.
         beyond: What no parameter makes, if that was learnt: it is right only on top of all that was
             identified, so that is where it is played.
         threads: CPU threads; 0 takes all.
     """
     gaps = tuple(gap.value for gap in belief.by_gap())
-    points = belief.sample(generator, draws)
+    values = belief.sample(generator, draws).values.copy()
+    if sober is not None:
+        values[1::2] = sober.select(*belief.names).sample(generator, draws).values[1::2]
     seeds = seeds_from(generator, draws * episodes)
     rows = np.repeat(np.arange(draws), episodes)
-    table = _Table(world, begin, belief, points.values[rows], seeds, gaps, threads)
+    table = _Table(world, begin, belief, values[rows], seeds, gaps, threads)
     if len(gaps) <= _MOST + 1:
         won = table.played(_sets([(gap,) for gap in gaps]))
         found = _shared(gaps, won, episodes, measured)

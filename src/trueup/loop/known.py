@@ -13,6 +13,7 @@ from trueup.identify import Estimate
 from trueup.identify.frames import in_step, not_missed, seen_late, with_lateness
 from trueup.identify.heard import as_usual, completed
 from trueup.identify.residual import SHARE, LearnedResidual
+from trueup.loop.sober import sobered
 from trueup.policies import Policy
 from trueup.space import Prior
 from trueup.worlds import World
@@ -47,13 +48,17 @@ class Known:
             name: That reports call the policy by; its own by default.
         """
         known, noise = self.estimates, not_missed(self.heard, self.estimates)
+        stepped = [in_step(estimate) for estimate in known]
         return Case(
             world=world,
             begin=piloted(policy),
             policy=name or policy.name,
             trials=trials,
             bank=bank,
-            beliefs=completed([*map(in_step, known)], noise, world.catalogue),
+            beliefs=completed(stepped, noise, world.catalogue),
+            sober=completed(
+                [sobered(one, world.catalogue) for one in stepped], noise, world.catalogue
+            ),
             evidence=evidence_of(known, heard=bool(noise)),
             departures=departures_of(known, world),
             doubts=doubts_of(

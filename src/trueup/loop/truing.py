@@ -14,16 +14,14 @@ from trueup.errors import TrueupError
 from trueup.identify import Estimate
 from trueup.identify.frames import Frames, drawn_late, in_step, not_missed, seen_late
 from trueup.identify.residual import SHARE, LearnedResidual
-from trueup.space import Fixed, Gap, JointNormal, LogUniform, Parameter, Prior, Space, Uniform
+from trueup.loop.sober import FLOOR, sober, support, usual_width
+from trueup.space import Gap, JointNormal, LogUniform, Parameter, Prior, Space, Uniform
 from trueup.worlds import World
 
 WORTH = 2.0
 """Points: a gap that costs less is not blamed."""
 _AT_EASE = 0.5  # of the usual width: for gaps that nobody blames
 _TOWARDS = 2.0  # usual widths more, for a gap that costs all that was lost
-_FLOOR = 0.1  # of the usual width: nothing is known so well that a policy may count on it
-_MAYBE = 1.645  # standard deviations: a number this near to nominal may well be nominal
-_ENDS = (0.02, 0.98)
 _SHAKES = 2.0  # times: a servo follows half of what its commands jump from step to step
 
 
@@ -121,7 +119,7 @@ def _shaken(
         return {}
     noise = rest[CommandNoise.name]
     size = min(noise.high, _SHAKES * untaught * max(off))
-    return {noise.name: Uniform(0.0, size)} if size > _support(noise)[1] else {}
+    return {noise.name: Uniform(0.0, size)} if size > support(noise)[1] else {}
 
 
 def blamed(report: GapReport | None) -> tuple[str, ...]:
@@ -169,8 +167,8 @@ def _joints(world: World, known: Sequence[Estimate]) -> list[JointNormal]:
         names = [n for n in belief.names if n in world.catalogue and n in told - taken]
         if names:
             taken |= set(names)
-            sober = _sober(belief.marginal(names), world.catalogue)
-            found.append(_varied(_floored(sober, world.catalogue), estimate.varies))
+            own = sober(belief.marginal(names), world.catalogue)
+            found.append(_varied(_floored(own, world.catalogue), estimate.varies))
     return found
 
 
@@ -180,53 +178,16 @@ def _varied(belief: JointNormal, varies: Mapping[str, float]) -> JointNormal:
     return JointNormal(belief.names, belief.mean, belief.covariance + more)
 
 
-def _sober(belief: JointNormal, catalogue: Space) -> JointNormal:
-    """The belief, where numbers that may well be nominal are taken to be as near it as usual.
-
-    An identification doubts everything alike. What it does not find to differ is no reason to train
-    for more than the usual; and where two numbers can be told together only, the one that need not
-    differ tells the other.
-    """
-    nominal = np.array([_in_scale(catalogue[name]) for name in belief.names])
-    spread = np.sqrt(np.diag(belief.covariance))
-    usual = np.array([_usual_width(catalogue[name]) for name in belief.names])
-    plain = (np.abs(belief.mean - nominal) <= _MAYBE * spread) & (spread > _FLOOR * usual)
-    told = np.linalg.inv(belief.covariance)
-    precision = told + np.diag(np.where(plain, usual**-2.0, 0.0))
-    pull = told @ belief.mean + np.where(plain, nominal * usual**-2.0, 0.0)
-    covariance = np.linalg.inv(precision)
-    return JointNormal(belief.names, covariance @ pull, 0.5 * (covariance + covariance.T))
-
-
-def _in_scale(p: Parameter) -> float:
-    return float(np.log(p.nominal)) if p.scale == "log" else p.nominal
-
-
 def _floored(belief: JointNormal, catalogue: Space) -> JointNormal:
-    widths = np.array([_usual_width(catalogue[name]) for name in belief.names])
+    widths = np.array([usual_width(catalogue[name]) for name in belief.names])
     return JointNormal(
-        belief.names, belief.mean, belief.covariance + np.diag((_FLOOR * widths) ** 2)
+        belief.names, belief.mean, belief.covariance + np.diag((FLOOR * widths) ** 2)
     )
-
-
-def _usual_width(p: Parameter) -> float:
-    """Standard deviation of the prior in the parameter's scale, at least a little."""
-    low, high = _support(p)
-    width = np.log(high / low) if p.scale == "log" else high - low
-    whole = np.log(p.high / p.low) if p.scale == "log" else p.high - p.low
-    return float(max(width, 1e-3 * whole) / np.sqrt(12.0))
-
-
-def _support(p: Parameter) -> tuple[float, float]:
-    if isinstance(p.belief, (Uniform, Fixed)):
-        return p.belief.support(p.low, p.high)
-    low, high = p.quantile(np.array(_ENDS))
-    return float(low), float(high)
 
 
 def scaled(p: Parameter, width: float) -> Prior:
     """The prior, so many times as wide around nominal, and inside the bounds."""
-    low, high = _support(p)
+    low, high = support(p)
     if p.fixed or low == high:
         return p.belief
     if p.scale == "log" and low > 0 < p.nominal:
