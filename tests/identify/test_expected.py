@@ -41,6 +41,11 @@ def test_readings_of_the_fit_itself_are_allowed_and_a_wrong_fit_is_not() -> None
     assert excess_of(SWING - off, 0.0) > limit
 
 
+def test_a_sensor_without_any_error_allows_next_to_nothing() -> None:
+    exact = Sensor(noise=0.0, quantum=0.0)
+    assert 0.0 < allowed(SWING, np.zeros((0, len(SWING))), exact, np.random.default_rng(0)) < 1.0
+
+
 def test_what_a_fit_does_not_know_is_allowed_for() -> None:
     """Draws of an uncertain gain widen what is allowed, by as much as they differ."""
     sensor = Sensor(noise=1e-3, quantum=0.0)

@@ -16,6 +16,7 @@ from trueup.identify.readings.lattice import lattice_of
 _SURE = 4.0  # standard deviations of the logarithm: a column in some ten thousand is beyond
 _READ = 64  # times that noise is drawn
 _LEAST_RAD = 1e-9
+_NOTHING = 1e-3  # of what a sensor leaves: one without any error may leave none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +70,7 @@ def allowed(
     sizes = []
     for k in range(_READ):
         read = sensor.read(sources[k % len(sources)], generator)
-        sizes.append(np.log(excess_of(best - read, sensor.quantum)))
+        sizes.append(np.log(max(excess_of(best - read, sensor.quantum), _NOTHING)))
     return float(np.exp(np.mean(sizes) + _SURE * np.std(sizes, ddof=1)))
 
 
