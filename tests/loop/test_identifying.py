@@ -55,6 +55,18 @@ def test_where_the_usual_numbers_do_not_explain_the_arm_others_are_tried(tmp_pat
     assert off < 0.2 * max(arm.held.before.values())
 
 
+def test_numbers_far_from_usual_are_found_where_nothing_else_explains_the_arm(tmp_path):
+    """An armature sixteen times the usual one, held back by what was believed of it."""
+    heavy = "actuation/wrist_flex/armature"
+    usual = ("actuation/*/kp", "actuation/*/damping", "actuation/*/armature")
+    made = recorded_robot(tmp_path, {heavy: 0.32}, fitted=usual)
+    identifying.identified(made)
+    arm = estimates(made)[0]
+    assert abs(arm.point[heavy] / 0.32 - 1.0) < 0.02
+    assert arm.check is not None and arm.check.inside and not arm.choices
+    assert residual_of(made) is None
+
+
 def test_what_no_number_explains_is_learnt_and_trained_with(tmp_path):
     """Teeth of gears that no parameter has."""
     teeth = {"effect": "gear_ripple", "torque": 0.5, "teeth": 16}

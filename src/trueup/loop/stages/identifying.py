@@ -22,6 +22,7 @@ from trueup.identify.choose import WORTH
 from trueup.identify.cutting import settled
 from trueup.identify.probing import identify_contact, identify_hand_eye
 from trueup.identify.probing.contact import STRANGE
+from trueup.identify.probing.open_minded import open_minded
 from trueup.identify.probing.probes import kind_of, moves_freely
 from trueup.identify.residual import learn_residual
 from trueup.identify.trembling import trembling
@@ -126,7 +127,15 @@ def _arm(job: Job, free: list[Episode], wander: float) -> Estimate:
         heard = tremor_readings(job.bare, free, usual.point, threads=job.threads)
         world = trembling(job.bare, space, heard)
         usual = identify(world, free, space, check=job.settings.check, **told)
-    if not doubts_of((usual,), wander=_apart(wander, free)) or not _suspected(usual):
+    apart = _apart(wander, free)
+    if not doubts_of((usual,), wander=apart):
+        return usual
+    if _held_back(usual, space):
+        job.tell("numbers lie beyond what was believed of them: asking again with an open mind")
+        anywhere = identify(world, free, open_minded(space), check=job.settings.check, **told)
+        if not doubts_of((anywhere,), wander=apart):
+            return anywhere
+    if not _suspected(usual):
         return usual
     job.tell("the usual numbers do not explain this arm: trying other effects")
     more = chosen_from(world, free, space, usual.point, **told)
@@ -160,6 +169,16 @@ def _too_late(estimate: Estimate, world: World) -> bool:
     if ActionDelay.delay not in estimate.point or Reaction.name not in world.catalogue:
         return False
     return estimate.point[ActionDelay.delay] > _LATEST * world.catalogue[ActionDelay.delay].high
+
+
+def _held_back(estimate: Estimate, space: Space) -> bool:
+    """Whether some number was fitted to beyond what was believed of it, which pulls it back."""
+    ends = {p.name: p.quantile(np.array([0.0, 1.0])) for p in space}
+    return any(
+        not ends[f.name][0] <= f.value <= ends[f.name][1]
+        for f in estimate.findings
+        if f.name in ends
+    )
 
 
 def _suspected(estimate: Estimate) -> bool:
