@@ -1,4 +1,4 @@
-"""`trueup identify hand-eye`: whether what the arm says and what the camera says is one thing."""
+"""`trueup identify hand-eye` and `trueup identify stops`: zeros that no free motion shows."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from trueup.cli.files import check_distinct, writable_file
 from trueup.cli.findings import opened, real, world_of
 from trueup.cli.options import File, Machine
 from trueup.cli.probing import told
+from trueup.episodes import Episode
 from trueup.identify import Estimate
-from trueup.identify.probing import identify_hand_eye
+from trueup.identify.probing import identify_hand_eye, identify_stops
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,14 +38,43 @@ class HandEye(Machine):
 
     def run(self) -> None:
         """Fit, then tell."""
-        read = {f"EPISODES {k}": folder for k, folder in enumerate(self.episodes)}
-        check_distinct(read={**read, "--arm": self.arm}, written={"--out": self.out})
-        if self.out:
-            writable_file(self.out)
-        found = [opened(folder) for folder in self.episodes]
-        episodes = [episode for some, _ in found for episode in some]
-        world = world_of(self.world, episodes[0], self.episodes[0])
+        episodes, unread = _read(self.episodes, out=self.out, arm=self.arm)
         arm = Estimate.load(self.arm) if self.arm else None
+        world = world_of(self.world, episodes[0], self.episodes[0])
         estimate = identify_hand_eye(world, episodes, arm=arm)
-        unread = [note for _, notes in found for note in notes]
         told(estimate, unread, robot=real(episodes), out=self.out, json=self.json)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stops(Machine):
+    """The zero of a joint that was led to its mechanical stops, such as the jaw of an empty hand.
+
+    trueup record --robot rehearsal:benign --motion stops --out stops
+    trueup identify stops stops --out jaw.json
+    """
+
+    episodes: Annotated[Positional[tuple[Path, ...]], arg(metavar="EPISODES")]
+    """Folders of datasets; what is no such motion is passed over."""
+    world: Annotated[str | None, arg(metavar="WORLD")] = None
+    """Whose stops they are; by default the world that the first says it comes from."""
+    out: File = None
+    """Write the estimate as JSON into this file."""
+
+    def run(self) -> None:
+        """Compare, then tell."""
+        episodes, unread = _read(self.episodes, out=self.out)
+        estimate = identify_stops(world_of(self.world, episodes[0], self.episodes[0]), episodes)
+        told(estimate, unread, robot=real(episodes), out=self.out, json=self.json)
+
+
+def _read(
+    folders: tuple[Path, ...], *, out: Path | None, arm: Path | None = None
+) -> tuple[list[Episode], list[str]]:
+    """All episodes of some datasets, and a sentence on each that cannot be read."""
+    read = {f"EPISODES {k}": folder for k, folder in enumerate(folders)}
+    check_distinct(read={**read, "--arm": arm}, written={"--out": out})
+    if out:
+        writable_file(out)
+    found = [opened(folder) for folder in folders]
+    notes = [note for _, notes in found for note in notes]
+    return [episode for some, _ in found for episode in some], notes

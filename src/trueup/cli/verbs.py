@@ -184,6 +184,13 @@ VERBS = (
         "HandEye",
     ),
     Verb(
+        "identify stops",
+        "DATA",
+        "The zero of a joint, such as the jaw, from where it stops.",
+        "hand_eye",
+        "Stops",
+    ),
+    Verb(
         "identify payload",
         "DATA",
         "Weigh what a link carries, from motions with it and without it.",

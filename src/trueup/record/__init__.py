@@ -25,6 +25,7 @@ from trueup.record.motions.probes import Drop as Drop
 from trueup.record.motions.probes import Push as Push
 from trueup.record.motions.probes import Squeeze as Squeeze
 from trueup.record.motions.probes import Tilt as Tilt
+from trueup.record.motions.stops import Stops as Stops
 from trueup.record.motions.waves import Chirp as Chirp
 from trueup.record.motions.waves import Holds as Holds
 from trueup.record.motions.waves import Multisine as Multisine

@@ -166,13 +166,15 @@ class Envelope:
     # Reasons ------------------------------------------------------------------------------------
 
     def _beyond_limits(self, plan: Plan, start: np.ndarray) -> Iterator[Finding]:
-        path, margin = plan.path, self.margins.joint_rad
+        path = plan.path
+        stops = np.array([joint == plan.stopped for joint in self.body.joints])
+        margins = np.where(stops, 0.0, self.margins.joint_rad)
         # an arm that already rests at a limit may leave it, and come back to rest
         for sign, limits, at_rest in (
             (-1.0, self.body.low, np.minimum(start, path[-1])),
             (1.0, self.body.high, np.maximum(start, path[-1])),
         ):
-            allowed = sign * np.maximum(sign * np.array(limits) - margin, sign * at_rest)
+            allowed = sign * np.maximum(sign * np.array(limits) - margins, sign * at_rest)
             over = sign * (path - allowed)
             for joint in np.flatnonzero(over.max(axis=(0, 1)) > 1e-9):
                 row, cell = np.unravel_index(over[:, :, joint].argmax(), over.shape[:2])
@@ -186,7 +188,7 @@ class Envelope:
                     cell=int(cell),
                     sentence=f"{name!r} would be at {value:.2f} rad after "
                     f"{row * plan.period_s:.1f} s; its limit is {limits[joint]:.2f}, and "
-                    f"{margin:.2f} must be left.",
+                    f"{margins[joint]:.2f} must be left.",
                 )
 
     def _too_quick(self, plan: Plan) -> Iterator[Finding]:

@@ -33,6 +33,9 @@ FORCE = "joint_force"
 CARRIED = "carry"
 """The probe that only asks whether hand and eye agree: nothing of it is replayed."""
 
+STOPPED = "stops"
+"""The motion that leads a joint to its stops, where no replay of free motion follows it."""
+
 UNSTEADY = {"push"}
 """Probes in which a thing's way hangs on a hair: a tenth of a millimetre beside its middle decides
 which way a pushed thing turns. Only what the arm feels of it is compared."""
@@ -57,9 +60,9 @@ def signals_of(world: World, episodes: Sequence[Episode]) -> tuple[str, ...]:
 
 
 def moves_freely(episode: Episode) -> bool:
-    """Whether nothing was touched or carried, and no guard stopped the arm."""
-    carried = episode.labels.get("kind") == CARRIED
-    return not kind_of(episode) and not carried and episode.outcome is not Outcome.ABORTED
+    """Whether nothing was touched, not even a stop, or carried, and no guard stopped the arm."""
+    met = episode.labels.get("kind") in (CARRIED, STOPPED)
+    return not kind_of(episode) and not met and episode.outcome is not Outcome.ABORTED
 
 
 def kind_of(episode: Episode) -> str:

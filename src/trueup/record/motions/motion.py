@@ -68,6 +68,7 @@ class Plan:
         phases: What happens when.
         touched: The body that the hand is meant to touch; none where it should touch nothing.
         sunk_m: How far below where the model has it that body is seen to stand.
+        stopped: The joint that is meant to meet its own stops; none where none should.
     """
 
     motion: Motion
@@ -76,6 +77,7 @@ class Plan:
     phases: tuple[Phase, ...]
     touched: str = ""
     sunk_m: float = 0.0
+    stopped: str = ""
 
     @property
     def duration_s(self) -> float:
