@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
+
 from tests.loop.turns import JOINTS, REACH, TINY, job, without_plan
 from trueup.episodes import Dataset
 from trueup.identify.residual import SHARE
@@ -17,15 +19,15 @@ from trueup.space import Fixed, Space
 JOINT = "joint_position"
 
 
-def recorded_robot(tmp_path, values, *, beyond=(), **settings):
+def recorded_robot(tmp_path, values, *, beyond=(), wanted=None, **settings):
     """A run on a robot with some hidden values, up to its recordings."""
     reality = {"trueup_reality": 1, "story": "Bent.", "world": REACH, "values": values}
     reality["beyond"] = list(beyond)
     (tmp_path / "bent.json").write_text(json.dumps(reality))
     robot = f"rehearsal:{tmp_path / 'bent.json'}@{REACH}"
     motions = ("prbs", "triangle", "chirp")
-    wanted = replace(TINY, robot=robot, motions=motions, seconds=60.0, check=True, **settings)
-    made = job(tmp_path, wanted)
+    thorough = replace(TINY, motions=motions, seconds=60.0, check=True, **settings)
+    made = job(tmp_path, replace(wanted or thorough, robot=robot))
     training.start(made)
     trying.tried(made, "train/policy", "before", check=False)
     without_plan(made)
@@ -65,6 +67,25 @@ def test_numbers_far_from_usual_are_found_where_nothing_else_explains_the_arm(tm
     assert abs(arm.point[heavy] / 0.32 - 1.0) < 0.02
     assert arm.check is not None and arm.check.inside and not arm.choices
     assert residual_of(made) is None
+
+
+def test_a_jaw_whose_zero_is_off_is_told_by_its_stops(tmp_path):
+    """No motion in free air shows it: the servo drives what it reads to what it is told."""
+    zero = "actuation/gripper/zero_offset"
+    wanted = replace(TINY, motions=("prbs", "stops"), seconds=60.0)
+    made = recorded_robot(tmp_path, {zero: -0.2}, wanted=wanted)
+    assert identifying.identified(made).endswith("; its stops say that the jaw's zero is off")
+    assert abs(estimates(made)[-1].point[zero] + 0.2) < 0.02
+    reading.bank(made)
+    reading.diagnosed(made)
+    identifying.narrowed(made)
+    space = Space.load(made.path("narrow/space.json"))
+    drawn = space.sample(np.random.default_rng(0), 200).values[:, space.index(zero)]
+    assert abs(drawn.mean() + 0.2) < 0.01 and drawn.std() < 0.03
+    without = replace(made, settings=replace(made.settings, motions=("prbs",)))
+    recording.record(without)
+    identifying.identified(without)
+    assert zero not in {name for one in estimates(without) for name in one.point}
 
 
 def test_what_no_number_explains_is_learnt_and_trained_with(tmp_path):

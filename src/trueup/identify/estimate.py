@@ -169,6 +169,27 @@ class Estimate:
             notes=(*self.notes, aside),
         )
 
+    def beside(self, other: Estimate) -> Estimate:
+        """The same estimate with what another tells of other numbers, as if by themselves."""
+        more = [name for name in other.belief.names if name not in self.belief.names]
+        if not more:
+            return self
+        theirs, mine = other.belief.marginal(more), len(self.belief.names)
+        covariance = np.zeros((mine + len(more),) * 2)
+        covariance[:mine, :mine], covariance[mine:, mine:] = (
+            self.belief.covariance,
+            theirs.covariance,
+        )
+        return replace(
+            self,
+            belief=JointNormal(
+                (*self.belief.names, *more),
+                np.concatenate([self.belief.mean, theirs.mean]),
+                covariance,
+            ),
+            findings=(*self.findings, *(f for f in other.findings if f.name in more)),
+        )
+
     def to_json(self) -> dict[str, Any]:
         """A JSON object that `from_json` turns back into an equal estimate."""
         return {

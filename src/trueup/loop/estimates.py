@@ -17,13 +17,14 @@ from trueup.worlds import World
 DATA = "recordings"
 ARM = "identify/estimate.json"
 CONTACT = "identify/contact.json"
+STOPS = "identify/stops.json"
 HAND_EYE = "identify/hand_eye.json"
-ESTIMATES = (ARM, CONTACT, HAND_EYE)
+ESTIMATES = (ARM, CONTACT, STOPS, HAND_EYE)
 RESIDUAL = "identify/residual"
 
 
 def estimates(job: Job) -> tuple[Estimate, ...]:
-    """Of the arm, of what it touches, and of hand and eye; the last of them counts."""
+    """Of the arm, of what it touches, its stops, hand and eye; the last of them counts."""
     return tuple(Estimate.load(job.path(n)) for n in ESTIMATES if job.path(n).exists())
 
 

@@ -58,7 +58,7 @@ class Settings:
     )
     simulated: int = 400
     bank: Size = field(default_factory=lambda: Size(screened=40, kept=24, pairs=150, triples=20))
-    motions: tuple[str, ...] = ("standard", "carry")
+    motions: tuple[str, ...] = ("standard", "stops", "carry")
     seconds: float = 120.0
     fitted: tuple[str, ...] = (
         "actuation/*/kp",

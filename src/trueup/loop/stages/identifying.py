@@ -20,7 +20,7 @@ from trueup.files import whole
 from trueup.identify import HOLLOW, Estimate, chosen_from, identify, readable
 from trueup.identify.choose import WORTH
 from trueup.identify.cutting import settled
-from trueup.identify.probing import identify_contact, identify_hand_eye
+from trueup.identify.probing import identify_contact, identify_hand_eye, identify_stops
 from trueup.identify.probing.contact import STRANGE
 from trueup.identify.probing.open_minded import open_minded
 from trueup.identify.probing.probes import kind_of, moves_freely
@@ -33,6 +33,7 @@ from trueup.loop.estimates import (
     CONTACT,
     HAND_EYE,
     RESIDUAL,
+    STOPS,
     estimates,
     heard_in,
     residual_of,
@@ -63,16 +64,20 @@ def identified(job: Job) -> str:
     arm = _arm(job, free, wander)
     arm = replace(arm, notes=(*unread, *arm.notes))
     solid = arm.solid() if arm.hollow else arm
+    jaw = _stopped(job, episodes)
+    stopped = (
+        "; its stops say that the jaw's zero is off" if jaw and jaw.findings[0].differs else ""
+    )
     if solid is None:
         job.path(ARM).unlink(missing_ok=True)
         learnt = _learnt(job, free, arm, Point({}), wander)
-        return f"{HOLLOW}, and was left aside{learnt}{_agreed(job, episodes, None)}"
+        return f"{HOLLOW}, and was left aside{learnt}{stopped}{_agreed(job, episodes, None)}"
     arm = solid
     arm.save(job.path(ARM))
     probes = [episode for episode in episodes if kind_of(episode)]
-    touched = _touched(job, probes, arm) if probes else ""
+    touched = _touched(job, probes, arm.beside(jaw) if jaw else arm) if probes else ""
     learnt = _learnt(job, free, arm, arm.point, wander)
-    return f"{_told(arm)}{learnt}{touched}{_agreed(job, episodes, arm)}"
+    return f"{_told(arm)}{learnt}{touched}{stopped}{_agreed(job, episodes, arm)}"
 
 
 def narrowed(job: Job) -> str:
@@ -204,6 +209,17 @@ def _touched(job: Job, probes: list[Episode], arm: Estimate) -> str:
         return "; probes were left aside, for the arm is not as modelled"
     contact.save(job.path(CONTACT))
     return f"; from probes, {_told(contact)}"
+
+
+def _stopped(job: Job, episodes: list[Episode]) -> Estimate | None:
+    """Where the jaw's zero is, from its stops; none where no recording leads it to them."""
+    job.path(STOPS).unlink(missing_ok=True)
+    try:
+        found = identify_stops(job.world, episodes)
+    except TrueupError:
+        return None
+    found.save(job.path(STOPS))
+    return found
 
 
 def _agreed(job: Job, recorded: list[Episode], arm: Estimate | None) -> str:

@@ -17,7 +17,7 @@ from trueup.hardware import Robot, RobotLost
 from trueup.loop.estimates import DATA as DATA
 from trueup.loop.job import Job
 from trueup.plan import Costs, Kind, Protocol, planned
-from trueup.record import Ask, Body, Keyboard, Motion, NotWritten, Recorder, get
+from trueup.record import Ask, Body, Keyboard, Motion, NotWritten, Recorder, Stops, get
 from trueup.record.motions.probe import Probe
 from trueup.streams import seeds_from
 
@@ -114,7 +114,9 @@ def _motions(job: Job, robot: Robot, names: Sequence[str]) -> list[Motion]:
 
 
 def _possible(motion: Motion, robot: Robot) -> bool:
-    """Whether the robot sees the thing that a motion is about."""
+    """Whether the robot has the joint, or sees the thing, that a motion is about."""
+    if isinstance(motion, Stops) and motion.joint not in robot.interface.commands:
+        return False
     seen = {feature.name for feature in robot.interface.observations}
     return not motion.needs or f"{motion.needs}_position" in seen
 
