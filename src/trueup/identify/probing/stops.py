@@ -1,8 +1,8 @@
 """The zero of a joint from its mechanical stops: they stay with the links, whatever encoders read.
 
 A servo drives what it reads to what it is told, so that no free motion shows a zero that is off,
-and what a held thing tells of the arm's zeros it does not tell of the jaw's. But a joint stops where
-its link does: a jaw that is shut and does not read so has its zero elsewhere.
+and what a held thing tells of the arm's zeros it does not tell of the jaw's. But a joint stops
+where its link does: a jaw that is shut and does not read so has its zero elsewhere.
 """
 
 from __future__ import annotations
