@@ -23,7 +23,7 @@ _WorldOption = Annotated[str | None, arg(metavar="WORLD")]
 
 @dataclass(frozen=True, kw_only=True)
 class Contact(Machine):
-    """Friction, mass, centre of mass and grip force from contact probes.
+    """Friction, mass, size, balance and grip force from contact probes.
 
     The second recording of each probe is kept out of the fit and judges it. Identify the arm
     first: a thing is weighed by how far the servos give way.

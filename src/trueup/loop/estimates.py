@@ -19,12 +19,12 @@ ARM = "identify/estimate.json"
 CONTACT = "identify/contact.json"
 STOPS = "identify/stops.json"
 HAND_EYE = "identify/hand_eye.json"
-ESTIMATES = (ARM, CONTACT, STOPS, HAND_EYE)
+ESTIMATES = (ARM, STOPS, HAND_EYE, CONTACT)
 RESIDUAL = "identify/residual"
 
 
 def estimates(job: Job) -> tuple[Estimate, ...]:
-    """Of the arm, of what it touches, its stops, hand and eye; the last of them counts."""
+    """Of the arm, its stops, hand and eye, and what it touches; the last of them counts."""
     return tuple(Estimate.load(job.path(n)) for n in ESTIMATES if job.path(n).exists())
 
 

@@ -11,7 +11,7 @@ from trueup.episodes import Outcome
 from trueup.errors import TrueupError
 from trueup.hardware import open_robot
 from trueup.identify.probing import identify_contact
-from trueup.identify.probing.contact import _Setting
+from trueup.identify.probing.contact import STRANGE, _Setting
 from trueup.identify.probing.open_minded import open_minded
 from trueup.identify.probing.probes import followed, noise_of, probed, rested, signals_of
 from trueup.record import Drag, Squeeze, Tilt, record
@@ -60,6 +60,27 @@ def test_friction_mass_and_grip_force_are_found_again(episodes):
     assert {finding.verdict for finding in estimate.findings} == {"pinned"}
     gripper = "joint_force/gripper"
     assert estimate.held.after[gripper] < 0.5 * estimate.held.before[gripper]
+
+
+def test_a_larger_thing_is_told_by_where_the_fingers_meet_it(tmp_path):
+    """Across the fingers and in height; how long it is the other way no finger felt."""
+    size = {"object/cube/size_x": 0.03, "object/cube/size_y": 0.034, "object/cube/size_z": 0.031}
+    file = tmp_path / "reality.json"
+    reality = {"trueup_reality": 1, "story": "A larger cube.", "values": {**size, **SEEN}}
+    file.write_text(json.dumps(reality))
+    with open_robot(f"rehearsal:{file}@so101/lift", cells=2, period_s=0.02, threads=1) as robot:
+        probes = (Squeeze(), Drag())
+        found = [record(robot, p, world=WORLD, seeds=np.arange(2)).episodes for p in probes]
+    episodes = [episode for some in found for episode in some]
+    space = open_minded(WORLD.catalogue.select(*size))
+    estimate = identify_contact(WORLD, episodes, space, threads=1)
+    told = {finding.name[-1]: finding for finding in estimate.findings}
+    for axis in "yz":
+        truth = size[f"object/cube/size_{axis}"]
+        assert told[axis].verdict == "pinned"
+        assert told[axis].value == pytest.approx(truth, rel=0.03)
+    assert told["x"].low < size["object/cube/size_x"] < told["x"].high
+    assert estimate.made["arm_off"] < STRANGE
 
 
 def test_what_no_probe_shows_is_said_with_the_probe_that_would(episodes):

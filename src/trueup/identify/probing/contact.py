@@ -1,4 +1,4 @@
-"""From contact probes to friction, mass, centre of mass and grip force, and how sure."""
+"""From contact probes to friction, mass, size and grip force, and how sure."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ TOLD_BY: Mapping[str, tuple[str, ...]] = {
     "contact/fingertip-object/sliding": ("tilt",),
     "object/*/mass": ("tilt", "drop"),
     "object/*/com_*": ("tilt", "drop", "push"),
+    "object/*/size_*": ("squeeze", "drag", "push"),
     "actuation/gripper/force_limit": ("squeeze",),
 }
 """Parameters that contact shows, by pattern, and the probes that show them."""
@@ -64,9 +65,9 @@ def identify_contact(
         world: Where the probes are replayed.
         episodes: Probes, as `trueup record --motion probes` writes them. The last of each kind
             that was recorded more than once is kept out of the fit and judges it.
-        space: The parameters to fit; by default friction, mass, centre of mass and grip force,
-            and the gain of the current readings where there are some, each anywhere between its
-            bounds.
+        space: The parameters to fit; by default friction, mass, centre of mass, size and grip
+            force, and the gain of the current readings where there are some, each anywhere between
+            its bounds.
         arm: What was identified of the arm; as nominal by default. An estimate counts with its
             uncertainty and as far as this world has its parameters, values count as exact.
         signals: What to compare; by default joints, currents and the poses of things.
@@ -257,6 +258,8 @@ _WHY: Mapping[str, str] = {
     "object/*/mass": "its weight bends the arm by less than the encoders' noise",
     "object/*/com_*": "it lies too near the middle to turn the thing in the hand; this seldom "
     "matters for the task either",
+    "object/*/size_*": "the fingers took it by its other sides; turn it by a quarter, and squeeze "
+    "again",
     "actuation/gripper/force_limit": "the fingers never pressed as hard as they can; use a larger "
     "press_rad",
 }
