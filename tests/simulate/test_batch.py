@@ -343,3 +343,32 @@ def resident_bytes() -> int:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except FileNotFoundError:
         pytest.skip("no /proc to read the memory from")
+
+
+class TestResting:
+    def test_a_world_that_rests_stands_still_and_the_others_do_not_notice(self, lift):
+        points, seeds = points_and_seeds(lift, N)
+        batch, resting = CpuWorlds(lift, N), [1, 4, 5]
+        batch.reset(points, seeds)
+        whole = play(batch, commands(N, 20, 6))
+        batch.reset(points, seeds)
+        play(batch, commands(N, 20, 6)[:8])
+        batch.rest(resting)
+        before = batch.time_s.copy()
+        after = play(batch, commands(N, 20, 6)[8:])
+        others = np.setdiff1d(np.arange(N), resting)
+        assert bits(after, others) == bits(whole[8:], others)
+        np.testing.assert_array_equal(batch.time_s[resting], before[resting])
+        still = after[0].privileged["true_cube_position"][resting]
+        np.testing.assert_array_equal(after[-1].privileged["true_cube_position"][resting], still)
+        assert (batch.time_s[others] > before[others]).all() and not batch.divergences
+
+    def test_it_goes_on_once_it_is_reset(self, lift):
+        points, seeds = points_and_seeds(lift, N)
+        batch = CpuWorlds(lift, N)
+        batch.reset(points, seeds)
+        first = bits(play(batch, commands(N, 10, 6)))
+        batch.rest(np.arange(N))
+        play(batch, commands(N, 3, 6))
+        batch.reset(points, seeds)
+        assert bits(play(batch, commands(N, 10, 6))) == first

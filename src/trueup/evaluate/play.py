@@ -116,6 +116,7 @@ def _played(
         report(int((before & ~ends.open)[:k].sum()))
         if not ends.open[:k].any():
             break
+        worlds.rest(~ends.open)
         observation = step.observation
     return ends.evaluation(worlds, k)
 

@@ -70,7 +70,8 @@ class Worlds(ABC):
     """n copies of one compiled world.
 
     Nothing is reset behind the caller's back: read `Step.done`, then call `reset` or `resample`
-    for those rows. An ended world that is stepped on simply goes on.
+    for those rows. An ended world that is stepped on simply goes on; where nobody looks at it any
+    more, `rest` spares its physics.
 
     Attributes:
         compiled: The world, its space and its model.
@@ -120,6 +121,13 @@ class Worlds(ABC):
 
         Args:
             action: (n, nu) position targets, rad, in the order of `world.commands`.
+        """
+
+    @abstractmethod
+    def rest(self, ids: ArrayLike) -> None:
+        """Leave worlds as they are, whatever is commanded, until they are reset.
+
+        The others do not notice. What is read of resting worlds is as old as they are.
         """
 
     @abstractmethod

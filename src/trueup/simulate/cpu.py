@@ -77,6 +77,7 @@ class CpuWorlds(Worlds):
         self._held_s = np.zeros(n)
         self._age = np.zeros(n, int)  # control steps since each episode began
         self._alive = np.ones(n, bool)
+        self._resting = np.zeros(n, bool)
         self._begun = False
         self._observation: dict[str, np.ndarray] = {}
 
@@ -92,6 +93,7 @@ class CpuWorlds(Worlds):
             return self.observation
         self.points[rows], self.seeds[rows] = points.values, seeds
         self._alive[rows], self._held_s[rows], self._age[rows] = True, 0.0, 0
+        self._resting[rows] = False
         p = self._values.take(rows)
         self._laws.restore(rows)
         self._write(rows, self.compiled.numbers(p))
@@ -174,8 +176,12 @@ class CpuWorlds(Worlds):
             diverged=~self._alive,
         )
 
+    def rest(self, ids: ArrayLike) -> None:
+        self._resting[self._rows(ids)] = True
+
     def _advance(self) -> None:
-        rows = None if self._alive.all() else np.flatnonzero(self._alive)
+        moves = self._alive & ~self._resting
+        rows = None if moves.all() else np.flatnonzero(moves)
         before = self._time.copy()
         failed = self._stepped(rows)
         fatal = (self._warnings[:, list(_FATAL)] > 0).any(axis=1)

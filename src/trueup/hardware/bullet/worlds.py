@@ -101,7 +101,7 @@ class BulletWorlds(CpuWorlds):
     # Stepping -----------------------------------------------------------------------------------
 
     def _advance(self) -> None:
-        rows = np.flatnonzero(self._alive)
+        rows = np.flatnonzero(self._alive & ~self._resting)
         lags = bool((self._lag_s[rows] > 0).any())
         axes = self._axes(rows)
         for _ in range(self.compiled.substeps):
