@@ -41,9 +41,13 @@ def test_readings_of_the_fit_itself_are_allowed_and_a_wrong_fit_is_not() -> None
     assert excess_of(SWING - off, 0.0) > limit
 
 
-def test_a_sensor_without_any_error_allows_next_to_nothing() -> None:
+def test_a_sensor_without_any_error_allows_what_counts_as_exact() -> None:
+    """A millionth of a radian is left by rounding alone, and is no sign of a wrong model."""
     exact = Sensor(noise=0.0, quantum=0.0)
-    assert 0.0 < allowed(SWING, np.zeros((0, len(SWING))), exact, np.random.default_rng(0)) < 1.0
+    limit = allowed(SWING, np.zeros((0, len(SWING))), exact, np.random.default_rng(0))
+    rounding = np.random.default_rng(1).standard_normal(len(SWING))
+    assert excess_of(1e-7 * rounding, 0.0) < limit
+    assert excess_of(1e-6 * np.sin(np.linspace(0.0, 9.0, len(SWING))) * 3.0, 0.0) > limit
 
 
 def test_what_a_fit_does_not_know_is_allowed_for() -> None:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trueup.identify.problem import FINEST
 from trueup.identify.readings.lattice import lattice_of
 
 _SURE = 4.0  # standard deviations of the logarithm: a column in some ten thousand is beyond
 _READ = 64  # times that noise is drawn
-_LEAST_RAD = 1e-9
 _NOTHING = 1e-3  # of what a sensor leaves: one without any error may leave none
 
 
@@ -34,11 +34,11 @@ class Sensor:
     @property
     def floor(self) -> float:
         """What it leaves of a perfect fit, root mean square."""
-        return max(self.noise, self.quantum / np.sqrt(12.0), _LEAST_RAD)
+        return max(self.noise, self.quantum / np.sqrt(12.0), FINEST)
 
     def read(self, values: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Values as this sensor would have read them."""
-        white = np.sqrt(max(self.noise**2 - self.quantum**2 / 12.0, 0.0))
+        white = np.sqrt(max(max(self.noise, FINEST) ** 2 - self.quantum**2 / 12.0, 0.0))
         noisy = values + white * generator.standard_normal(values.shape)
         return np.rint(noisy / self.quantum) * self.quantum if self.quantum > 0 else noisy
 

@@ -60,8 +60,7 @@ def gone_on(
     All the way, or where `rough` until it is hardly worth another step.
     """
     here = problem.residual(start[None])
-    left = usual_size(here)[0]
-    problem.scale = problem.scale * left
+    problem.weigh(usual_size(here)[0])
     return descend(
         problem,
         start,

@@ -9,7 +9,7 @@ import numpy as np
 
 from trueup.identify.directions import Direction as Direction
 from trueup.identify.directions import unseen_of as unseen_of
-from trueup.identify.problem import Problem, Residual, is_delay
+from trueup.identify.problem import FINEST, Problem, Residual, is_delay
 from trueup.identify.sampling import Sampled, sampled
 from trueup.identify.sandwich import hanging_together, independent, sensors_alone
 from trueup.identify.shares import newton, profile, shared, uncertain_shares
@@ -72,7 +72,8 @@ def posterior_of(
         mean: (d,) the best point; the prior's mean where none is given.
     """
     r, columns = here.values[0], here.column
-    size = np.array([r[columns == c].std() for c in range(len(scale))]) + 1e-12
+    size = np.array([r[columns == c].std() for c in range(len(scale))])
+    size = np.maximum(size, FINEST / scale)
     seen = Slopes(values=r / size[columns], slopes=slopes / size[columns][:, None])
     spread = prior_spread(space)
     return _made(

@@ -17,6 +17,8 @@ from trueup.replay import Replayer
 from trueup.space import Parameter, Space
 from trueup.worlds import World
 
+FINEST = 1e-6
+"""rad, m or their like: a simulator that meets readings better knows no more by it."""
 _STEP = 0.01  # of a finite difference, as a share of the way between a parameter's bounds
 _NOTHING = 0.15  # influence below this share of a parameter's largest is left out on the way
 
@@ -130,6 +132,10 @@ class Problem:
             episode=np.concatenate(episode),
             moves=self._moves,
         )
+
+    def weigh(self, sizes: np.ndarray) -> None:
+        """Divide residuals by so many times (columns,) what they were divided by."""
+        self.scale = np.maximum(self.scale * sizes, FINEST)
 
     def jacobian(self, u: np.ndarray, *, exact: bool = False) -> tuple[Residual, np.ndarray]:
         """The residual at one point (d,), and its slope (N, d) along the unit cube.

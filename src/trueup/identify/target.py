@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trueup.identify.descent import weights
-from trueup.identify.problem import Problem, Residual, is_delay
+from trueup.identify.problem import FINEST, Problem, Residual, is_delay
 from trueup.identify.starts import Starts, starts_of
 from trueup.space import Space
 
@@ -16,7 +16,6 @@ _SHARE = 0.25  # of a physics step: how finely two delays are shared out
 _RARE = 1e-3  # of a prior on either side: what lies beyond does not count
 _FURTHEST = 2.5  # of the prior's spread: beyond, shares are looked at in whole steps
 _SHARES = 16.0  # of those, at most
-_FINEST = 1e-6  # rad, m or their like: a simulator that meets readings better knows no more by it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +56,7 @@ class Target:
         self.support = prior_support(problem.space)
         self.here = problem.residual(u[None])
         self._weight = weights(self.here)[0]
-        self.noise = _noise(self.here, self._weight)
+        self.noise = np.maximum(_noise(self.here, self._weight), FINEST / problem.scale)
         self._starts: Starts = starts_of(problem, u, self.noise)
         self._scale = np.sqrt(self._weight) / self.noise[self.here.column]
         step_s = problem.replayer.compiled.model.opt.timestep
@@ -191,4 +190,4 @@ def _noise(here: Residual, weight: np.ndarray) -> np.ndarray:
     """(columns,) what is left of a typical reading of each column, outliers counting less."""
     square = weight * here.values[0] ** 2
     count = np.bincount(here.column, weight)
-    return np.maximum(np.sqrt(np.bincount(here.column, square) / np.maximum(count, 1e-12)), _FINEST)
+    return np.sqrt(np.bincount(here.column, square) / np.maximum(count, 1e-12))

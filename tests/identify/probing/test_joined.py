@@ -4,7 +4,7 @@ import numpy as np
 
 from tests.identify.planted import WORLD, recorded
 from trueup.identify.probing.joined import Joined, part_of
-from trueup.identify.problem import Problem
+from trueup.identify.problem import FINEST, Problem
 from trueup.space import Space
 
 KP, LIFT = "actuation/elbow_flex/kp", "actuation/shoulder_lift/kp"
@@ -44,6 +44,13 @@ def test_what_is_held_is_held_where_it_was_told():
 def test_the_scale_of_all_is_that_of_each():
     joined = Joined([part_of(problem(KP), FREE, [13]), part_of(problem(KP), FREE, [13])], 2)
     before = joined.residual(np.full((1, 2), 0.5)).values
-    joined.scale = np.arange(1.0, 13.0)
+    joined.weigh(np.arange(1.0, 13.0))
     after = joined.residual(np.full((1, 2), 0.5))
     np.testing.assert_allclose(after.values * joined.scale[after.column], before)
+
+
+def test_no_column_is_weighed_as_finer_than_what_counts_as_exact():
+    joined = Joined([part_of(problem(KP), FREE, [13]), part_of(problem(KP), FREE, [13])], 2)
+    joined.residual(np.full((1, 2), 0.5))
+    joined.weigh(np.zeros(12))
+    assert (joined.scale == FINEST).all()

@@ -188,7 +188,7 @@ class _Setting:
         """The probes, every column in units of its own noise."""
         found = self.joined(episodes)
         found.residual(self.prior.mean[None])  # which tells the columns
-        found.scale = noise_of(episodes, found.columns)
+        found.weigh(noise_of(episodes, found.columns))
         return found
 
     def joined(

@@ -62,12 +62,13 @@ class Joined:
         """(columns,) what residuals are divided by."""
         return np.concatenate([part.problem.scale for part in self.parts])
 
-    @scale.setter
-    def scale(self, scale: np.ndarray) -> None:
+    def weigh(self, sizes: np.ndarray) -> None:
+        """Divide residuals by so many times (columns,) what they were divided by."""
         first = 0
         for part in self.parts:
-            count = len(part.problem.columns)
-            part.problem.scale, first = scale[first : first + count], first + count
+            last = first + len(part.problem.columns)
+            part.problem.weigh(sizes[first:last])
+            first = last
 
     def residual(self, u: np.ndarray) -> Residual:
         """At unknowns (p, d)."""

@@ -125,7 +125,7 @@ def fitted(
         descend(alike, start, centre=centre, pull=pull(start), most=_SHORT) for start in starts
     ]
     best = min(found, key=lambda descent: descent.cost).u
-    problem.scale = problem.scale * usual_size(problem.residual(best[None]))[0]
+    problem.weigh(usual_size(problem.residual(best[None]))[0])
     done = descend(
         alike,
         best,
