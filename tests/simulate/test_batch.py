@@ -42,7 +42,7 @@ def play(batch: CpuWorlds, actions: np.ndarray) -> list[Step]:
     return [batch.step(batch.hold + action) for action in actions]
 
 
-def bits(steps: list[Step], rows: slice | int = slice(None)) -> list[bytes]:
+def bits(steps: list[Step], rows: slice | int | np.ndarray = slice(None)) -> list[bytes]:
     """Everything that n worlds answered, row by row."""
     found = []
     for step in steps:
