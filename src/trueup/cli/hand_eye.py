@@ -47,7 +47,7 @@ class HandEye(Machine):
 
 @dataclass(frozen=True, kw_only=True)
 class Stops(Machine):
-    """The zero of a joint that was led to its mechanical stops, such as the jaw of an empty hand.
+    """The zero of a joint, such as the jaw, from where it stops.
 
     trueup record --robot rehearsal:benign --motion stops --out stops
     trueup identify stops stops --out jaw.json

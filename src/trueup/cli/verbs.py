@@ -172,7 +172,7 @@ VERBS = (
     Verb(
         "identify contact",
         "DATA",
-        "Friction, mass, size and grip force from contact probes.",
+        "Friction, mass, size, balance and grip force from contact probes.",
         "probing",
         "Contact",
     ),
