@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,15 @@ def test_after_a_resume_tensorboard_still_shows_what_was_before(tmp_path):
     both = scalars(tmp_path / "run", "reward")
     assert list(both) == [steps(k) for k in range(1, 9)]
     assert {step: both[step] for step in first} == first
+
+
+def test_tensorboard_takes_what_came_later_for_later_within_one_second_too(tmp_path):
+    run_of(tmp_path / "run", steps=steps(4), **NEVER).run()
+    (before,) = (tmp_path / "run" / "logs").glob("events.*")
+    now = int(time.time())  # and a name that comes after any that is made in this second
+    before.rename(before.with_name(f"events.out.tfevents.{now:010d}.zzz.0.0"))
+    run_of(tmp_path / "run", steps=steps(8), **NEVER).run(resume=True)
+    assert list(scalars(tmp_path / "run", "reward")) == [steps(k) for k in range(1, 9)]
 
 
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])

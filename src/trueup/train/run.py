@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -194,6 +195,7 @@ class _Log:
             folder.mkdir(parents=True, exist_ok=True)
             _keep_lines(path, update)
             self._lines = path.open("a", encoding="utf-8")
+            _wait_for_a_later_name(folder / LOGS)
             self._board = SummaryWriter(folder / LOGS, purge_step=update * each + 1)
         except OSError as error:
             raise TrueupError(
@@ -231,6 +233,18 @@ class _Log:
         self._lines.flush()
         for name, value in known.items():
             self._board.add_scalar(name, value, steps)
+
+
+def _wait_for_a_later_name(folder: Path) -> None:
+    """Until no file of TensorBoard's has the present second in its name.
+
+    Files are read in the order of their names, which says nothing of two in one second: the older
+    one may then be taken for what follows the newer.
+    """
+    stamps = (path.name.split(".")[3] for path in folder.glob("events.out.tfevents.*"))
+    newest = max((int(stamp) for stamp in stamps if stamp.isdigit()), default=0)
+    while 0.0 < (left := newest + 1.0 - time.time()) <= 1.0:
+        time.sleep(left)
 
 
 def _keep_lines(path: Path, update: int) -> None:
