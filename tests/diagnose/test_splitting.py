@@ -51,11 +51,11 @@ def test_of_many_robots_that_lose_as_much_nine_in_ten_intervals_say_so(truth):
     assert np.mean(inside) >= 0.85
 
 
-def test_points_that_lose_more_than_the_robot_count_less_and_those_that_lose_less_do_not():
-    """What recordings leave wide open would else pass for a cost."""
+def test_points_that_lose_more_than_the_robot_hardly_count_and_those_that_lose_less_do_somewhat():
+    """What recordings leave wide open would else pass for a cost, or for none."""
     won = np.array([[0.0] * 12, [1.0] * 6 + [0.0] * 6, [1.0] * 12])
     low, same, high = weights_of(won, Rate(successes=13, trials=20))
-    assert low < 0.01 * high and 0.2 * high < same < high
+    assert low < 0.01 * high and 1.5 * high < same < 4.0 * high
     assert low + same + high == pytest.approx(3.0)
     few = weights_of(won, Rate(successes=2, trials=3))
     assert few[0] / few[2] > low / high  # three trials hardly tell

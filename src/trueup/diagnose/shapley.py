@@ -10,7 +10,6 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc
 
 from trueup.diagnose.gap_report import Rate
 from trueup.evaluate import Begin, evaluate
@@ -24,6 +23,7 @@ _LOOK = 0.3  # of the points: enough to see which gaps cost something
 _FELT = 0.03  # of success, in that look: a gap that costs less need not be told from others
 _SURE = 1.645  # standard deviations to either side of a 90 % interval
 _GRID = 400  # shares of success that are compared
+_ALL = 0.6  # how likely it is that what was identified is all there is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +140,7 @@ def attributed(
 
     What recordings leave open, trials tell more of: a point at which the policy would lose more
     than it does on the robot counts the less, the less likely that is by chance. One at which it
-    loses less is as good as any, for other gaps may cost the rest.
+    loses less counts less as well, if not as much so, for other gaps may cost the rest.
 
     Args:
         world: Where.
@@ -313,13 +313,21 @@ def _shared(
 
 
 def weights_of(won: np.ndarray, measured: Rate) -> np.ndarray:
-    """(points,) 1 on average: how likely it is that the robot does no better than (points, n)."""
+    """(points,) 1 on average: how likely the robot's trials are, seen (points, n) at each of them.
+
+    Either nothing else costs, and the robot succeeds as often as the policy does there; or
+    something does, and it succeeds in any smaller share. The former is a little likelier before
+    trials are counted: who needs a second cause explains less.
+    """
     grid = (np.arange(_GRID) + 0.5) / _GRID
     good, bad = measured.successes, measured.trials - measured.successes
-    robot = grid ** (good - 0.5) * (1.0 - grid) ** (bad - 0.5)
+    trials = grid**good * (1.0 - grid) ** bad
+    trials /= trials.mean()
+    less = np.cumsum(trials) / np.arange(1, _GRID + 1)
     of = won.sum(axis=1)[:, None]
-    above = 1.0 - betainc(of + 0.5, won.shape[1] - of + 0.5, grid)
-    likely = above @ (robot / robot.sum()) + 1e-9
+    there = grid ** (of - 0.5) * (1.0 - grid) ** (won.shape[1] - of - 0.5)
+    there /= there.sum(axis=1, keepdims=True)
+    likely = there @ (_ALL * trials + (1.0 - _ALL) * less) + 1e-9
     return likely / likely.mean()
 
 
