@@ -83,6 +83,15 @@ def test_the_step_is_found_also_where_levels_are_skipped_and_numbers_were_rounde
             assert found.step == pytest.approx(step, rel=1e-5)
 
 
+def test_readings_on_no_steps_have_steps_finer_than_their_distances():
+    """So that encoders are cleared of being coarse, and not only of being noisy."""
+    priors = noise_model([moved_and_held({"sensing/encoder/noise": 0.0})]).priors
+    found = priors["sensing/encoder/quantum"]
+    assert isinstance(found, Uniform)
+    low, high = found.support(0.0, 1.0)
+    assert low == 0.0 and high < QUANTUM / 3
+
+
 def test_smooth_readings_have_no_step():
     generator = np.random.default_rng(1)
     assert lattice_of(generator.standard_normal(5000)) is None

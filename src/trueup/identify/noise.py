@@ -284,8 +284,8 @@ def _prior(kind: str, strengths: Sequence[Strength]) -> Prior | None:
     if kind != "quantum":
         return Uniform(min(s.low for s in known), max(s.high for s in known))
     steps = [s.value for s in known if s.seen]
-    if not steps:
-        return None
+    if not steps:  # all are finer than what would have shown
+        return Uniform(0.0, max(s.high for s in known))
     usual = float(np.median(steps))
     alike = [step for step in steps if abs(step / usual - 1.0) < _ALIKE]
     return Fixed(usual) if 2 * len(alike) > len(steps) else Uniform(min(steps), max(steps))
