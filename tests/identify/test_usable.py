@@ -7,11 +7,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.identify.planted import recorded
+from tests.identify.planted import WORLD, recorded
 from trueup.episodes import Channel, Dataset, Episode, Writer
 from trueup.episodes.imports.importing import imported
 from trueup.episodes.imports.mapping import load_mapping
 from trueup.errors import TrueupError
+from trueup.identify import identify
 from trueup.identify.answers import Lags
 from trueup.identify.faults import Remedy
 from trueup.identify.faults.lags import _moment
@@ -279,6 +280,21 @@ def test_one_recording_is_parted_and_several_are_split(good):
     assert alone.held[0]["command"].time_s[0] > alone.fitted[0]["command"].time_s[-1]
     several = usable(good)
     assert (len(several.fitted), len(several.held)) == (2, 1)
+
+
+def test_packets_that_were_handed_out_twice_are_left_out_and_the_arm_is_found():
+    truth = {"actuation/shoulder_lift/kp": 9.0, "sensing/encoder/dropout": 0.1}
+    stale = [recorded(truth, seconds=8.0, seed=seed) for seed in range(3)]
+    found = cleaned(stale)
+    again = [(np.diff(e["joint_position"].values, axis=0) == 0.0).all(axis=1).mean() for e in stale]
+    hidden = [np.isnan(e["joint_position"].values[:, 0]).mean() for e in found.episodes]
+    assert np.mean(again) == pytest.approx(0.1, abs=0.02)
+    assert hidden == pytest.approx(again, abs=0.02)
+    assert "what they read before" in found.notes[0] and "times more" in found.notes[0]
+    space = WORLD.catalogue.select("actuation/shoulder_lift/kp", "latency/action_delay")
+    estimate = identify(WORLD, stale, space, check=False)
+    assert estimate.point["actuation/shoulder_lift/kp"] == pytest.approx(9.0, rel=0.01)
+    assert max(estimate.held.after.values()) < 0.001  # rad: what the steps of the encoders leave
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from trueup.identify.faults import Flaw, Remedy, mended, said
 from trueup.identify.faults.clocks import clock_flaws
 from trueup.identify.faults.lags import lag_flaws
 from trueup.identify.faults.robots import robot_flaws
+from trueup.identify.faults.stale import stale_flaws
 from trueup.identify.faults.stalls import spike_flaws, stall_flaws
 from trueup.identify.faults.units import unit_flaws
 
@@ -110,6 +111,7 @@ def cleaned(
         _each(unit_flaws),
         lambda some: robot_flaws(some, limits),
         _each(spike_flaws),
+        stale_flaws,
         *(() if keep_stalls else (stall_flaws,)),
         lag_flaws,
     ):

@@ -30,7 +30,8 @@ class Flaw:
     """What is wrong, where, and what is done about it.
 
     Attributes:
-        kind: In a word: `signals`, `clock`, `gap`, `units`, `robot`, `motion`, `stall`, `spike`.
+        kind: In a word: `signals`, `clock`, `gap`, `units`, `robot`, `motion`, `stale`, `stall`,
+            `spike`.
         what: The sentence without its subject: "its command does not change".
         remedy: What is done.
         columns: The joints it is about; none where it is about all.

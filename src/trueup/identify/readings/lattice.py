@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from trueup.episodes import Channel
 
 _LEAST_LEVELS = 4
 _LEAST_READINGS = 20
@@ -27,6 +30,12 @@ class Lattice:
     step: float
     std: float
     levels: int
+
+
+def steps_of(channels: Sequence[Channel]) -> np.ndarray:
+    """(k,) the step of each column of a signal in several recordings; 0 where it lies on none."""
+    values = np.concatenate([np.asarray(channel.values, float) for channel in channels])
+    return np.array([0.0 if (found := lattice_of(x)) is None else found.step for x in values.T])
 
 
 def lattice_of(values: np.ndarray) -> Lattice | None:

@@ -30,7 +30,8 @@ def stale_of(episodes: Sequence[Episode], signal: str, quantum: np.ndarray) -> S
     again, chance, due = 0, 0.0, 0
     for episode in episodes:
         if signal in episode.signals and len(episode[signal]) > _NEIGHBOURS:
-            repeated, alike, moves = _repeated(episode[signal], quantum)
+            repeated, alike, fast, noisy = repeated_in(episode[signal], quantum)
+            moves = fast | noisy
             again += int((repeated & moves).sum())
             chance += float(alike[moves].sum())
             due += int(moves.sum())
@@ -53,8 +54,13 @@ def stale_of(episodes: Sequence[Episode], signal: str, quantum: np.ndarray) -> S
     )
 
 
-def _repeated(channel: Channel, quantum: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(m - 1,) each: a reading repeats the one before; how likely by chance; it should have moved.
+def repeated_in(
+    channel: Channel, quantum: np.ndarray, quick: float = _QUICK
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Where readings repeat the ones before, four answers (m - 1,) from each to the next.
+
+    Whether it does; how likely that is by chance; whether some column moves fast then, by so many
+    steps a reading; and whether noise alone makes each reading another one.
 
     By chance, each column repeats as often as it does nearby where the others do not.
     """
@@ -68,10 +74,9 @@ def _repeated(channel: Channel, quantum: np.ndarray) -> tuple[np.ndarray, np.nda
     before = np.flatnonzero(repeated[:-1])
     fair[before] = fair[before + 1] = change[before + 1] / 2.0
     usual = median_filter(fair, size=(_NEIGHBOURS, 1), mode="nearest")
-    least = np.maximum(_QUICK * quantum, 1e-12)
-    # where noise alone makes each reading another one
+    fast = (usual >= np.maximum(quick * quantum, 1e-12)).any(axis=1)
     noisy = (alike < _NEVER) & (fresh > _OFTEN) & ~_standing(repeated)
-    return repeated, alike, (usual >= least).any(axis=1) | noisy
+    return repeated, alike, fast, noisy
 
 
 def _standing(repeated: np.ndarray) -> np.ndarray:
