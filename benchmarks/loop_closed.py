@@ -8,6 +8,7 @@ Runs are kept in a folder and gone on with, so this can be interrupted at any mo
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,7 +53,19 @@ Row = dict[str, Any]
 def measure(effort: Effort) -> list[Measure]:
     out, wanted = effort.out / "loop", effort.robots(len(ORDER), 3)
     told = {"threads": effort.threads, "controls": effort.controls}
-    return judgement([row(path, out, **told) for path in realities(out, wanted)])
+    return judgement([r for path in realities(out, wanted) if (r := _let(path, out, **told))])
+
+
+def _let(path: Path, out: Path, **told: Any) -> Row | None:
+    """The row of a robot; none where preflight refuses it, as it should: nothing can be tried."""
+    try:
+        return row(path, out, **told)
+    except TrueupError as error:
+        tried_at = out / "runs" / path.stem / "before"
+        if (tried_at / "result.json").exists() or not (tried_at / "preflight.json").exists():
+            raise
+        print(f"{path.stem} was left out: {error.what}", file=sys.stderr, flush=True)
+        return None
 
 
 def realities(out: Path, wanted: Iterable[int]) -> Iterator[Path]:
