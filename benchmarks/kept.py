@@ -35,11 +35,19 @@ class Keep:
         rows: Campaigns; all of them by default.
         out: Where the benchmarks left their numbers.
         only: Robots whose name begins so; all by default. What is kept does not change by it.
+        made: Rows that were made by code whose mark begins so; by any by default. Likewise.
     """
 
     rows: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="ROW...")] = ()
     out: Path = Path("out/benchmarks")
     only: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
+
+    def wants(self, row: Row) -> bool:
+        """Whether the table is to have a row."""
+        return (not self.only or row["name"].startswith(self.only)) and (
+            not self.made or row.get("source", "").startswith(self.made)
+        )
 
 
 def main(keep: Keep) -> None:
@@ -50,7 +58,7 @@ def main(keep: Keep) -> None:
     for name in keep.rows or CAMPAIGNS:
         campaign = importlib.import_module(ROWS[name])
         rows = kept(name, [campaign.slim(row) for row in _measured(keep.out, campaign.KEPT)])
-        chosen = [row for row in rows if not keep.only or row["name"].startswith(keep.only)]
+        chosen = [row for row in rows if keep.wants(row)]
         if chosen:
             lines += campaign.judgement(chosen)
     if not lines:
