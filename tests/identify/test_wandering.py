@@ -1,12 +1,15 @@
 """Encoders that wander: a fit that compares what readings say beyond those before."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from tests.identify.planted import WORLD, recorded
 from trueup.identify import identify
-from trueup.identify.wandering import DRIFT, unforeseen, wander_rate
+from trueup.identify.wandering import unforeseen, wander_rate
 
+DRIFT = "sensing/encoder/drift"
 PERIOD_S, WANDER = 0.02, 0.008
 ELBOW = ("actuation/elbow_flex/kp", "actuation/elbow_flex/damping")
 TRUTH = {"actuation/elbow_flex/kp": 10.0, "actuation/elbow_flex/damping": 1.7}
@@ -70,6 +73,18 @@ def test_encoders_that_stay_where_they_are_do_not_wander():
     assert wander_rate([still]) == 0.0
 
 
-def test_encoders_are_heard_to_wander_at_rest():
-    resting = recorded({DRIFT: WANDER}, seconds=20.0, moved_s=2.0)
+@pytest.mark.parametrize("quantum", [0.0015, 0.0126])
+@pytest.mark.parametrize("seed", range(3))
+def test_encoders_are_heard_to_wander_at_rest(seed, quantum):
+    """Coarse ones as well, and where one of six joints says little."""
+    truth = {DRIFT: WANDER, "sensing/encoder/noise": 0.001}
+    resting = recorded(truth, seconds=16.0, moved_s=2.0, seed=seed, quantum=quantum)
     assert wander_rate([resting]) == pytest.approx(WANDER, rel=0.4)
+
+
+def test_joints_that_creep_under_their_load_are_no_encoders_that_wander():
+    still = recorded({}, seconds=12.0, moved_s=2.0)
+    joints = still["joint_position"]
+    sunk = 2e-4 * joints.time_s[:, None] * np.array([0.0, 1.0, 1.0, 1.0, 0.0, 0.0])  # rad
+    sinking = replace(joints, values=joints.values + sunk)
+    assert wander_rate([replace(still, signals={**still.signals, "joint_position": sinking})]) == 0
