@@ -13,6 +13,7 @@ from trueup.errors import TrueupError
 from trueup.hardware import open_robot
 from trueup.identify import Estimate
 from trueup.identify.probing import identify_hand_eye
+from trueup.identify.probing.agreement import usual_of
 from trueup.identify.probing.grasps import grasps_in, seen_in
 from trueup.record import Carry, Tilt, record
 from trueup.worlds import get
@@ -138,6 +139,12 @@ def test_one_hold_in_which_the_thing_slips_is_no_doubt_about_the_others(tmp_path
     assert found.each.after["cube_position"] < found.noise["cube_position"]
     assert doubts_of([found]) == ()
     assert Estimate.from_json(found.to_json()).each == found.each
+
+
+@pytest.mark.parametrize(("sizes", "usual"), [([5.0, 1.0], 1.0), ([9.0, 1.0, 2.0], 2.0)])
+def test_of_two_holds_the_better_is_the_usual_one(sizes, usual):
+    """In the other the thing may have slipped."""
+    assert usual_of(sizes) == usual
 
 
 def test_the_same_holds_told_again_make_nobody_surer_how_the_thing_lies_along_the_fingers(tmp_path):

@@ -207,10 +207,13 @@ class Agreement:
         return Misfit(episodes=len(grasps), before=found[0], after=found[1])
 
     def misfit_of_each(self, x: np.ndarray, grasps: Sequence[Grasp]) -> Misfit:
-        """The same of a usual hold: medians over holds, in some of which the thing may slip."""
+        """The same of a usual hold: medians over holds, in some of which the thing may slip.
+
+        Of two holds that is the better one: the thing may have slipped in the other.
+        """
         found = [self.misfit(x, [grasp]) for grasp in grasps]
         before, after = (
-            {c: float(np.median([side[c] for side in sides if c in side])) for c in sides[0]}
+            {c: usual_of([side[c] for side in sides if c in side]) for c in sides[0]}
             for sides in ([one.before for one in found], [one.after for one in found])
         )
         return Misfit(episodes=len(grasps), before=before, after=after)
@@ -323,6 +326,11 @@ def _crept(time_s: np.ndarray, off: np.ndarray, news: float) -> np.ndarray:
     t = time_s - time_s.mean()
     rate = t @ (off - off.mean(axis=0)) / (t @ t + _CREEPS / news)
     return off - off.mean(axis=0) - t[:, None] * rate
+
+
+def usual_of(sizes: Sequence[float]) -> float:
+    """The median; of the two in the middle, the smaller."""
+    return float(np.quantile(sizes, 0.5, method="lower"))
 
 
 def _stale_s(grasps: Sequence[Grasp]) -> float:
