@@ -146,6 +146,18 @@ def test_noise_that_was_heard_is_taken_where_it_makes_sense():
     assert space["sensing/encoder/quantum"].belief != Fixed(1e9)
 
 
+def test_of_what_may_be_nothing_no_more_than_usual_is_trained_for():
+    """Who listens to noisy encoders cannot rule out a drift; nobody has seen one for all that."""
+    heard = {
+        "sensing/encoder/drift": Uniform(0.0, 0.02),
+        "sensing/encoder/noise": Uniform(0.0, 1e-4),
+    }
+    space = trued_up(LIFT, report(visual=50), [], heard).space
+    usual = LIFT.space["sensing/encoder/drift"].belief
+    assert space["sensing/encoder/drift"].belief == usual
+    assert space["sensing/encoder/noise"].belief == Uniform(0.0, 1e-4)
+
+
 def test_the_last_estimate_counts():
     first, last = estimate({DELAY: (0.02, 0.001)}), estimate({DELAY: (0.09, 0.001)})
     space = trued_up(LIFT, report(latency=50), [first, last]).space

@@ -70,7 +70,8 @@ def trued_up(
     widths = {gap: _width(gap, report, str(gap) in heard_of) for gap in Gap}
     rest = _others(world, report, settled)
     priors = {p.name: scaled(p, widths[p.gap]) for p in rest}
-    priors |= {n: p for n, p in heard.items() if n in priors and _fits(rest, n, p)}
+    told = {n: _with_usual(rest[n], p) for n, p in heard.items() if n in priors}
+    priors |= {n: p for n, p in told.items() if _fits(rest, n, p)}
     if CommandNoise.name not in heard:
         priors |= _shaken(rest.narrowed(priors), known, learnt)
     space = world.catalogue.select(*settled, *rest.names).narrowed(priors)
@@ -195,6 +196,20 @@ def scaled(p: Parameter, width: float) -> Prior:
         return LogUniform(max(p.low, ends[0]), min(p.high, ends[1]))
     ends = [p.nominal + width * (end - p.nominal) for end in (low, high)]
     return Uniform(max(p.low, ends[0]), min(p.high, ends[1]))
+
+
+def _with_usual(p: Parameter, heard: Prior) -> Prior:
+    """What was heard; where that is only how much a number may be at most, no more than usual.
+
+    Who listens to a noisy sensor cannot rule out a drift; that is no reason to train for one.
+    """
+    if not isinstance(heard, Uniform):
+        return heard
+    (low, high), usual = heard.support(p.low, p.high), support(p)
+    if not low <= p.nominal <= high:
+        return heard
+    low, high = max(low, usual[0]), min(high, usual[1])
+    return Uniform(low, high) if low < high else heard
 
 
 def _fits(space: Space, name: str, prior: Prior) -> bool:
