@@ -49,21 +49,6 @@ def test_a_sensor_that_reads_right_is_said_to():
     assert low < 1.0 < high
 
 
-@pytest.mark.parametrize(("noise", "told"), [(0.0, True), (0.015, True), (0.2, False)])
-def test_readings_that_hardly_leap_have_little_noise(arm, noise, told):
-    found = force_readings(WORLD, [recorded({**TRUTH, "sensing/current/noise": noise})], arm)
-    assert ("sensing/current/noise" in found) == told
-    if told:
-        low, high = ends(found["sensing/current/noise"])
-        assert low <= noise <= high < noise + 0.005
-
-
-def test_a_hand_that_shakes_the_arm_is_not_taken_for_a_noisy_sensor(arm):
-    shaken = {"human/tremor_amplitude": 0.05, "human/tremor_frequency": 10.0}
-    found = force_readings(WORLD, [recorded({**TRUTH, **shaken})], arm)
-    assert "sensing/current/noise" not in found
-
-
 def test_without_forces_nothing_is_said(recording, arm):
     signals = {n: c for n, c in recording.signals.items() if n != "joint_force"}
     assert force_readings(WORLD, [replace(recording, signals=signals)], arm) == {}

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.identify.planted import recorded
 from trueup.episodes import Channel, Episode, Take, Writer
 from trueup.episodes.imports.importing import imported
 from trueup.episodes.imports.mapping import load_mapping
@@ -314,3 +315,37 @@ def test_real_encoders_have_the_steps_of_their_servo(real_data):
     assert model.real
     assert model["joint_velocity/shoulder_pan"].quantum.value == pytest.approx(0.0767, rel=1e-3)
     assert model["joint_position/shoulder_pan"].white.high < QUANTUM
+
+
+# In motion --------------------------------------------------------------------------------------
+
+
+def restless(truth: dict[str, float]) -> NoiseModel:
+    return noise_model([recorded(truth, seconds=30.0)])
+
+
+@pytest.mark.parametrize(("speed", "current"), [(0.42, 0.28), (0.05, 0.02), (0.0, 0.0)])
+def test_noise_of_speeds_and_currents_is_heard_while_all_joints_move(speed, current):
+    truth = {"sensing/speed/noise": speed, "sensing/current/noise": current}
+    priors = restless({**truth, "sensing/encoder/noise": 0.02}).priors
+    for name, planted in truth.items():
+        found = priors[name]
+        assert isinstance(found, Uniform)
+        low, high = found.support(0.0, 10.0)
+        assert low <= planted <= high
+        if planted > 0.1:  # else it may be what the arm does
+            assert low > 0.5 * planted
+
+
+@pytest.mark.parametrize(
+    "shaken",
+    [
+        {"human/tremor_amplitude": 0.05, "human/tremor_frequency": 10.0},
+        {"actuation/command_noise": 0.05},
+    ],
+)
+def test_what_shakes_the_arm_is_no_noise_of_its_sensors(shaken):
+    priors = restless(shaken).priors
+    for name in ("sensing/speed/noise", "sensing/current/noise"):
+        found = priors[name]
+        assert isinstance(found, Uniform) and found.support(0.0, 10.0)[0] == 0.0

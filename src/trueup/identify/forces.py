@@ -1,13 +1,11 @@
-"""What a force sensor reads for a force: its gain, its offset and its noise, once the arm is known.
+"""What a force sensor reads for a force: its gain and its offset, once the arm is known.
 
-Motions tell which torques an arm needs; a current that reads twice as much reads wrong, and one
-that leaps from reading to reading is noisy.
+Motions tell which torques an arm needs; a current that reads twice as much reads wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import comb
 
 import numpy as np
 from scipy.optimize import least_squares
@@ -22,20 +20,18 @@ from trueup.worlds import World
 FORCES = "joint_force"
 _GAIN = "sensing/current/gain"
 _OWN = (_GAIN, "sensing/current/offset")
-_NOISE = "sensing/current/noise"
 _JOINTS = 2  # that say the same, at least
 _FEWEST = 50  # readings of one joint
 _SURE = 1.645  # standard deviations to either side of a 90 % interval
 _LEAST = (0.02, 0.01)  # of gain and of N·m: no model of an arm is truer than that
 _DOUBTED = (0.12, 0.06)  # where joints do what the model does not
 _NOTICED = 0.002  # rad that a joint is off by: less is no reason to doubt a model
-_ORDER = 4  # of differences: what is smooth drops out of them
 
 
 def force_readings(
     world: World, episodes: Sequence[Episode], arm: Estimate | None, *, threads: int = 0
 ) -> dict[str, Prior]:
-    """Gain, offset and noise of the world's force sensors; nothing where they are not told.
+    """Gain and offset of the world's force sensors; nothing where they are not told.
 
     Only joints count whose stiffness is pinned down: what a stiffer servo would need is otherwise
     taken for what a sensor reads.
@@ -62,7 +58,7 @@ def force_readings(
     without = np.array([_line([*joints[:j], *joints[j + 1 :]]) for j in range(len(joints))])
     spread = np.sqrt((len(joints) - 1) * ((without - without.mean(axis=0)) ** 2).mean(axis=0))
     least = _DOUBTED if arm is not None and _strange(arm) else _LEAST
-    found: dict[str, Prior] = _noise(world, joints, whole)
+    found: dict[str, Prior] = {}
     for name, value, off in zip(_OWN, whole, _SURE * np.maximum(spread, least), strict=True):
         low, high = world.catalogue[name].low, world.catalogue[name].high
         if value - off < high and value + off > low:
@@ -78,23 +74,6 @@ def _strange(arm: Estimate) -> bool:
     off = [size for name, size in arm.fitted.after.items() if name.startswith(f"{JOINTS}/")]
     shaken = check.tremor is not None and check.tremor.told
     return shaken or (not check.inside and max(off, default=np.inf) > _NOTICED)
-
-
-def _noise(
-    world: World, joints: Sequence[tuple[np.ndarray, np.ndarray]], line: np.ndarray
-) -> dict[str, Prior]:
-    """How noisy readings are at most, by how they leap from one to the next; what lasts drops out.
-
-    Hands that tremble and noisy commands make forces leap as well: where readings leap more than
-    those of a usual sensor, nothing is said.
-    """
-    if _NOISE not in world.catalogue:
-        return {}
-    leaps = [np.diff(y - line[0] * x - line[1], _ORDER) for x, y in joints]
-    size = float(np.median([np.median(np.abs(each)) for each in leaps]))
-    high = 1.1 * size / (0.6745 * comb(2 * _ORDER, _ORDER) ** 0.5) + 1e-6
-    usual = float(world.catalogue[_NOISE].quantile(np.array([1.0]))[0])
-    return {_NOISE: Uniform(0.0, high)} if high <= usual else {}
 
 
 def _vague(finding: Finding) -> bool:

@@ -65,7 +65,7 @@ def heard(
     if not free:
         return noise
     forces = force_readings(bare, free, arm, threads=threads)
-    found = {**forces, **noise, **_shaken(bare, free, arm, threads)}  # rests tell noise best
+    found = {**noise, **forces, **_shaken(bare, free, arm, threads)}
     return {name: prior for name, prior in found.items() if name in world.catalogue}
 
 

@@ -1,7 +1,8 @@
 """The noise of each sensor of a robot, from its recordings alone: no model, no fit.
 
 What a sensor adds is heard where the truth does not change: at rest, and where the same motion is
-commanded twice. Everything comes with an interval, or with a sentence that says why not.
+commanded twice; speeds and forces also by how they leap. Everything comes with an interval, or with
+a sentence that says why not.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from trueup.episodes.episode import COMMAND
 from trueup.errors import TrueupError
 from trueup.identify.allan import Strength, plain
 from trueup.identify.readings.lattice import Lattice, lattice_of
+from trueup.identify.readings.leaping import leaping
 from trueup.identify.readings.repeated import repeat_of
 from trueup.identify.readings.stale import stale_of
 from trueup.identify.readings.still import drift_of, nothing, white_of
@@ -33,6 +35,8 @@ CATALOGUE = {
 }
 """Signals whose noise the catalogue has parameters for: their stem, unit and kinds of noise."""
 
+_LEAPING = ("joint_velocity", "joint_force")
+"""Signals that hardly ever rest: their noise is heard in motion, too."""
 _ALIKE = 0.01  # relative: steps of one kind of sensor
 
 
@@ -214,6 +218,8 @@ def _columns(
     for k, column in enumerate(first.names):
         rests = rests_of(episodes, signal, column)
         white = white_of(rests, steps[k], first.unit)
+        if signal in _LEAPING and not np.isfinite(white.high):
+            white = leaping(episodes, signal, k, steps[k])
         found.append(
             SensorNoise(
                 signal=signal,
