@@ -57,7 +57,7 @@ class Settings:
         default_factory=lambda: train.Settings(steps=800_000, target=1.0, target_nominal=1.0)
     )
     simulated: int = 400
-    bank: Size = field(default_factory=Size)
+    bank: Size = field(default_factory=lambda: Size(screened=40, kept=24, pairs=150, triples=20))
     motions: tuple[str, ...] = ("standard", "stops", "carry")
     seconds: float = 120.0
     fitted: tuple[str, ...] = (
