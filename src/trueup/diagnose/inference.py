@@ -16,6 +16,7 @@ _FOLDS = 4
 _LEAST = 0.05  # of success: worlds that lose less have no cause to learn from
 _NEIGHBOURS = 80
 _NOBODY = 0.1  # of what recordings clear a gap of: as much of it has no cause in the space
+_ELSE = 0.15  # of a loss: numbers that cost so much and that nobody identified are a second cause
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +46,11 @@ class Reader:
         trials: How many trials will be read.
         identified: Parameters that recordings tell: what these cost, gap by gap, is known.
         seed: Of the networks.
+
+    Attributes:
+        count: How many trials are read.
+        elsewhere: How many bent worlds lose a part to numbers that recordings do not tell, as a
+            share of 1.
     """
 
     def __init__(
@@ -62,6 +68,8 @@ class Reader:
         seen = share_told(bank.parameters, bank.bent, identified)[rows]
         told = bank.alone[rows] * seen
         self._untold = _untold(bank.alone[rows], seen)
+        unseen = (np.maximum(bank.alone[rows], 0.0) * (1.0 - seen)).sum(axis=1)
+        self.elsewhere = float(np.mean(unseen > _ELSE * self._loss)) if len(rows) else 1.0
         x = self._inputs(raw[rows])
         y = _proportions(bank.shares[rows])
         weight = np.minimum(self._loss / 0.3, 1.0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from trueup.diagnose.doubt import Doubt, Trust
 from trueup.diagnose.echo import Echo
+from trueup.diagnose.enough import Enough
 from trueup.diagnose.gap_report import UNEXPLAINED, Rate, Share
 from trueup.diagnose.inference import Answer
 from trueup.diagnose.planted import GAPS
@@ -48,6 +49,7 @@ def split(
     *,
     doubts: Sequence[Doubt] = (),
     echo: Echo | None = None,
+    elsewhere: float = 1.0,
 ) -> Split:
     """Shares and their intervals.
 
@@ -56,6 +58,8 @@ def split(
     fit explains, as likely as not the doing of no parameter at all: half of it is unexplained. Of
     what numbers cost that were fitted to such a thing, as much counts as they explain of it. What
     the thing itself was played to cost on top of them, no gap does.
+
+    As likely as it is that nothing else costs, what was identified costs all that was lost.
 
     Args:
         answer: What the trials look like, if the cause is inside the space.
@@ -66,6 +70,8 @@ def split(
         generator: Where chance comes from.
         doubts: What recordings show that nothing in the fit explains.
         echo: What is read from trials in the identified world; none where they were not played.
+        elsewhere: How likely numbers that nobody identified are to cost something, before trials
+            are counted.
     """
     loss = simulated.share - measured.share
     kept, trust = _HALF if doubts else 1.0, Trust(doubts)
@@ -74,6 +80,13 @@ def split(
     mean = echo and echo.mean
     middle = _accounted(*here, kept, trust.mean[None], half, mean, bounded=True)[0]
     draws = _drawn(answer, found, simulated, measured, strange, generator, kept, trust, echo)
+    before = 0.0 if doubts else (1.0 - elsewhere) * (1.0 - strange)
+    if enough := _enough(found, simulated, measured, before, generator):
+        alone = _alone(found, enough.given(enough.costs[None], np.array([loss])))[0]
+        middle = enough.likely * alone + (1.0 - enough.likely) * middle
+        lost = _lost(simulated, measured, generator)
+        ones = generator.random((_DRAWS, 1)) < enough.likely
+        draws = np.where(ones, _alone(found, enough.drawn(lost, generator)), draws)
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     names = (*GAPS, UNEXPLAINED)
     shares = [
@@ -88,7 +101,7 @@ def split(
     return Split(
         shares=tuple(sorted(shares[:-1], key=lambda share: -share.points)),
         unexplained=shares[-1],
-        made={"outside": strange},
+        made={"outside": strange, "enough": enough.likely if enough else 0.0},
     )
 
 
@@ -104,7 +117,7 @@ def _drawn(
     echo: Echo | None,
 ) -> np.ndarray:
     """(draws, 9) accounts that might be true: of both successes, the parts and the cause."""
-    loss = _successes(simulated, generator) - _successes(measured, generator)
+    loss = _lost(simulated, measured, generator)
     below, above = (np.abs(end - answer.parts) / _SURE for end in (answer.low, answer.high))
     z = generator.standard_normal((_DRAWS, len(GAPS)))
     parts = answer.parts + z * np.where(z < 0, below, above)
@@ -125,6 +138,31 @@ def _drawn(
     return np.where(generator.random((_DRAWS, 1)) < _HALF, free, bounded)
 
 
+def _enough(
+    found: Attribution | None,
+    simulated: Rate,
+    measured: Rate,
+    before: float,
+    generator: np.random.Generator,
+) -> Enough | None:
+    """What it would mean if identified numbers cost all that was lost; none where none were."""
+    costs = _costs(found)
+    if found is None or costs is None or before <= 0.0:
+        return None
+    spreads = np.hypot(_spreads(found), _ROUGHLY * costs[0])
+    lost = _lost(simulated, measured, generator)
+    return Enough.of(costs[0], spreads, lost, simulated.share, before)
+
+
+def _alone(found: Attribution | None, costs: np.ndarray) -> np.ndarray:
+    """(n, 9) accounts where identified gaps cost this much (n, g + 1), and no other anything."""
+    shares = np.zeros((len(costs), len(GAPS) + 1))
+    if found is not None:
+        columns = [GAPS.index(gap) for gap in _identified(found)]
+        shares[:, [*columns, len(GAPS)]] = costs
+    return shares
+
+
 def _identified(found: Attribution) -> list[str]:
     return [gap for gap in found.gaps if gap in GAPS]
 
@@ -140,6 +178,11 @@ def _costs(found: Attribution | None) -> np.ndarray | None:
 def _spreads(found: Attribution) -> np.ndarray:
     beyond = found.beyond.spread if found.beyond else 0.0
     return np.array([*(found.shares[gap].spread for gap in _identified(found)), beyond])
+
+
+def _lost(simulated: Rate, measured: Rate, generator: np.random.Generator) -> np.ndarray:
+    """(draws,) losses that may be behind what was counted."""
+    return _successes(simulated, generator) - _successes(measured, generator)
 
 
 def _successes(rate: Rate, generator: np.random.Generator) -> np.ndarray:
