@@ -126,6 +126,16 @@ def test_a_blamed_gap_outside_the_usual_space_comes_into_it():
     assert not any(name.startswith("human/") for name in space.names)
 
 
+def test_it_stays_out_for_a_few_points_that_may_be_chance():
+    """A person nearby makes it another task: a policy ready for one moves otherwise."""
+    told = report(actuation=40, human=5)
+    assert "human/reaction_delay" in trued_up(LIFT, told, []).space.active
+    shares = tuple(replace(s, low=-2.0) if s.gap == "human" else s for s in told.shares)
+    unsure = trued_up(LIFT, replace(told, shares=shares), [])
+    assert not any(name.startswith("human/") for name in unsure.space.names)
+    assert "Human costs 5 points, which may be chance" in " ".join(unsure.sentences)
+
+
 def test_no_prior_leaves_its_bounds():
     space = trued_up(LIFT, report(unexplained=10, contact=40), []).space
     for p in space:

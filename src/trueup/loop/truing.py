@@ -20,6 +20,7 @@ from trueup.worlds import World
 
 WORTH = 2.0
 """Points: a gap that costs less is not blamed."""
+_WELCOME = 0.25  # of the loss: a gap outside the usual space that costs so much, surely or not
 _AT_EASE = 0.5  # of the usual width: for gaps that nobody blames
 _TOWARDS = 2.0  # usual widths more, for a gap that costs all that was lost
 _SHAKES = 2.0  # times: a servo follows half of what its commands jump from step to step
@@ -147,15 +148,32 @@ def _width(gap: Gap, report: GapReport | None, told: bool) -> float:
 
 
 def _others(world: World, report: GapReport | None, settled: set[str]) -> Space:
-    """Numbers that nobody has identified: the usual ones, and all of a blamed gap without any."""
+    """Numbers that nobody has identified: the usual ones, and all of a blamed gap without any.
+
+    Such a gap makes the task another one, and harder. For a few points that chance may have made,
+    that is not worth it.
+    """
     usual = set(world.space.names)
-    bare = {gap for gap in blamed(report) if gap not in {p.gap.value for p in world.space}}
+    bare = {gap for gap in _bare(world, report) if _worth(report, gap)}
     names = [
         p.name
         for p in world.catalogue
         if p.name not in settled and (p.name in usual or p.gap.value in bare)
     ]
     return Space(tuple(p for p in world.catalogue if p.name in set(names)))
+
+
+def _bare(world: World, report: GapReport | None) -> set[str]:
+    """Blamed gaps of which the usual space has no number."""
+    return set(blamed(report)) - {p.gap.value for p in world.space}
+
+
+def _worth(report: GapReport | None, gap: str) -> bool:
+    """Whether it costs something for sure, or a good part of what was lost."""
+    if report is None:
+        return False
+    share = report.share(gap)
+    return share.low > 0.0 or share.points >= _WELCOME * report.loss
 
 
 def _joints(world: World, known: Sequence[Estimate]) -> list[JointNormal]:
@@ -224,6 +242,11 @@ def _sentence(
     gap: Gap, space: Space, settled: set[str], width: float, report: GapReport | None
 ) -> str:
     names = [p.name for p in space if p.gap is gap]
+    if not names and str(gap) in blamed(report):
+        return (
+            f"{str(gap).capitalize()}{_costs(gap, report)}, which may be chance: no number is "
+            "usual there, and none is drawn."
+        )
     if not names:
         return ""
     own = sum(name in settled for name in names)
