@@ -46,24 +46,24 @@ Row = dict[str, Any]
 
 def measure(effort: Effort) -> list[Measure]:
     out = effort.out / "diagnose"
-    first = _job(out / "recorded" / "start", "", effort)
+    first = job_of(out / "recorded" / "start", "", effort)
     training.start(first)
     bank = _bank(first, out)
     world, policy = get(effort.world), first.policy("train/policy")
     rows = []
-    for kind, number in _wanted(effort):
+    for kind, number in wanted(effort):
         truth = played(world, policy, bank.nominal, (kind, number), effort.out)
         if truth is not None:
-            rows.append(_row(f"{_prefix(effort)}{kind}-{number:03d}", truth, effort))
+            rows.append(_row(f"{prefix(effort)}{kind}-{number:03d}", truth, effort))
     return judgement(rows)
 
 
-def _prefix(effort: Effort) -> str:
+def prefix(effort: Effort) -> str:
     """Of a robot's name: its world, where that is not the usual one."""
     return "" if effort.world == Effort.world else f"{effort.world.rpartition('/')[2]}-"
 
 
-def _wanted(effort: Effort) -> list[tuple[str, int]]:
+def wanted(effort: Effort) -> list[tuple[str, int]]:
     """Kinds and numbers of realities: any first part is a fair sample."""
     found: list[tuple[str, int]] = []
     for number in effort.robots(_EACH, 1):
@@ -73,7 +73,7 @@ def _wanted(effort: Effort) -> list[tuple[str, int]]:
     return [job for job in found if not effort.kinds or job[0] in effort.kinds]
 
 
-def _job(folder: Path, robot: str, effort: Effort) -> Job:
+def job_of(folder: Path, robot: str, effort: Effort) -> Job:
     policy = "" if effort.policy == "script" else effort.policy
     settings = Settings(world=effort.world, policy=policy)
     settings = replace(settings, robot=robot or settings.robot)
@@ -108,7 +108,7 @@ def _row(name: str, truth: Row, effort: Effort) -> Row:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(truth["file"]) + "\n", encoding="utf-8")
         print(f"{name} ...", file=sys.stderr, flush=True)
-        found = _diagnosed(_job(folder, f"rehearsal:{file}@{effort.world}", effort), effort)
+        found = _diagnosed(job_of(folder, f"rehearsal:{file}@{effort.world}", effort), effort)
         found |= {"name": name, "source": source_mark(), "true": _true(truth)}
         with whole(kept) as partial:
             partial.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
@@ -170,23 +170,24 @@ def slim(row: Row) -> Row:
 
 def judgement(rows: Sequence[Row]) -> list[Measure]:
     """Lines of the table."""
-    found = [
-        line
-        for depth, words, first in (
-            ("look", "from trials alone", 80.0),
-            ("diagnose", "with what was recorded and identified", 95.0),
-        )
-        for line in _depth(rows, depth, words, first)
-    ]
     every = [row["seconds"]["diagnose"] for row in rows]
     minutes = [sum(row["seconds"].values()) for row in rows]
     return [
-        *found,
+        *accuracy(rows),
         Measure.of("one diagnosis, its bank made before", every, unit="s"),
         Measure.of(
             "trials, plan, recording, identifying and diagnosis together", minutes, unit="s"
         ),
     ]
+
+
+def accuracy(rows: Sequence[Row]) -> list[Measure]:
+    """How often it is right, at both depths."""
+    depths = (
+        ("look", "from trials alone", 80.0),
+        ("diagnose", "with what was recorded and identified", 95.0),
+    )
+    return [line for depth, words, first in depths for line in _depth(rows, depth, words, first)]
 
 
 def _depth(rows: Sequence[Row], depth: str, words: str, first: float) -> list[Measure]:

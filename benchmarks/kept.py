@@ -21,7 +21,7 @@ from benchmarks.registry import ROWS
 from trueup.errors import TrueupError, UnknownName
 from trueup.files import whole
 
-CAMPAIGNS = ("loop", "diagnose-recorded", "plan")
+CAMPAIGNS = ("loop", "diagnose-recorded", "diagnose-again", "plan")
 _FOLDER = Path(__file__).parent / "kept"
 
 Row = dict[str, Any]

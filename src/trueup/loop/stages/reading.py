@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 
@@ -56,16 +57,16 @@ def _built(job: Job, policy: Policy, mark: str) -> Bank:
 
 def look(job: Job) -> str:
     """Which gap costs the success, from trials alone."""
-    report = _diagnosed(job, Known())
+    report = report_of(job, Known(), job.path(BANK))
     report.save(job.path("look/gaps.json"))
-    return _blamed(report)
+    return blamed(report)
 
 
 def diagnosed(job: Job) -> str:
     """Which gap costs the success, now that recordings were heard."""
-    report = _diagnosed(job, known_of(job))
+    report = report_of(job, known_of(job), job.path(BANK))
     report.save(job.path("diagnose/gaps.json"))
-    return _blamed(report)
+    return blamed(report)
 
 
 def mark_of(policy: Policy) -> str:
@@ -73,15 +74,16 @@ def mark_of(policy: Policy) -> str:
     return str(policy.provenance.files.get("policy.onnx", {}).get("sha256", ""))
 
 
-def _diagnosed(job: Job, known: Known) -> GapReport:
+def report_of(job: Job, known: Known, bank: Path) -> GapReport:
+    """What costs the success of the first trials, with what is known, read against a bank."""
     policy, world = job.policy("train/policy"), job.world
     trials = judged(list(Dataset.open(job.path("before/episodes"))), world, mark_of(policy))
-    case = known.case(world, policy, trials, Bank.load(job.path(BANK)), name="train/policy")
+    case = known.case(world, policy, trials, Bank.load(bank), name="train/policy")
     report = diagnose(case, seed=job.settings.seed, threads=job.threads, on_progress=job.tell)
     return with_failures(report, world, trials)
 
 
-def _blamed(report: GapReport) -> str:
+def blamed(report: GapReport) -> str:
     """The most costly gaps, in a few words."""
     if report.loss <= 0:
         return "nothing was lost"
