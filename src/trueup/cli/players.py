@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from trueup.worlds import World, get
 
 _SCRIPT = "script"
 _SCRIPTED = "so101/lift"
+_POLICY = "policy"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,26 @@ class Player:
                 f"{self.name} was made for the world {self.world!r}, which is not known here.",
                 fix="Say where it is with --world FILE.py:CLASS, or choose one of `trueup worlds`.",
             ) from error
+
+
+def short_names(words: Sequence[str]) -> dict[str, str]:
+    """By the address of each policy, a name that tells it from the others: what is not shared.
+
+    One by itself is called by its last folder that is not just `policy`.
+    """
+    parts = {word: Path(word).resolve().parts if "/" in word else (word,) for word in words}
+    longest = max(map(len, parts.values()), default=1)
+    for many in range(1, longest + 1):
+        names = {word: _last(each, many) for word, each in parts.items()}
+        if len(set(names.values())) == len(names):
+            return names
+    return {word: word for word in words}
+
+
+def _last(parts: tuple[str, ...], many: int) -> str:
+    """So many of the last folders, beside those that only say that it is a policy."""
+    kept = parts[:-1] if parts[-1] == _POLICY and len(parts) > 2 else parts
+    return "/".join(kept[-many:])
 
 
 def player(word: str) -> Player:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ from trueup.cli import show
 from trueup.cli.copies import check_positive, check_seed, check_threads
 from trueup.cli.files import check_distinct, writable_file, write_text
 from trueup.cli.options import Count, File, Machine, OneWorld
-from trueup.cli.players import player
+from trueup.cli.players import player, short_names
 from trueup.diagnose.gap_report import GapReport
 from trueup.diagnose.prediction import (
     Belief,
@@ -75,6 +75,8 @@ class Predict(Machine):
         trials = trials_in(self.trials, world.name)
         candidates = [_candidate(word, world) for word in self.policies]
         candidates += _calibrating(candidates, trials, world)
+        names = short_names([candidate.name for candidate in candidates])
+        candidates = [replace(each, name=names[each.name]) for each in candidates]
         begun = sum(len(t) for t in trials if t.repeatable)
         episodes = self.draws * (self.starts * len(candidates) + begun)
         with show.progress(f"simulating {world.name}", episodes, quiet=self.json) as advance:
@@ -90,7 +92,8 @@ class Predict(Machine):
                 threads=self.threads,
                 on_progress=advance,
             )
-        result = {**forecast.to_json(), "belief": _about(belief)}
+        paths = {name: word for word, name in names.items()}
+        result = {**forecast.to_json(), "paths": paths, "belief": _about(belief)}
         if self.out:
             write_text(self.out, show.as_json(result) + "\n")
         if self.json:
