@@ -2,58 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from trueup.episodes import Dataset, Episode
+from trueup.episodes import Dataset
 from trueup.identify import Estimate, readable
 from trueup.identify.frames import LATENESS, in_step, with_lateness
-from trueup.identify.heard import heard, wander_of
 from trueup.identify.residual import SHARE, LearnedResidual
+from trueup.loop.identified import FILES, Identified
+from trueup.loop.identified import RESIDUAL as LEARNT
 from trueup.loop.job import Job
 from trueup.loop.known import Known
 from trueup.space import Prior, Space
 from trueup.worlds import World
 
-DATA = "recordings"
-ARM = "identify/estimate.json"
-CONTACT = "identify/contact.json"
-STOPS = "identify/stops.json"
-HAND_EYE = "identify/hand_eye.json"
-ESTIMATES = (ARM, STOPS, HAND_EYE, CONTACT)
-RESIDUAL = "identify/residual"
+DATA, FOLDER = "recordings", "identify"
+ESTIMATES = tuple(f"{FOLDER}/{name}" for name in FILES)
+RESIDUAL = f"{FOLDER}/{LEARNT}"
 
 
 def estimates(job: Job) -> tuple[Estimate, ...]:
     """Of the arm, its stops, hand and eye, and what it touches; the last of them counts."""
-    return tuple(Estimate.load(job.path(n)) for n in ESTIMATES if job.path(n).exists())
+    return Identified.load(job.path(FOLDER)).estimates
 
 
 def heard_in(job: Job) -> Mapping[str, Prior]:
     """Noise of sensors and clocks, and what shakes commands."""
-    return _heard(job, readable(Dataset.open(job.path(DATA)))[0])
+    return known_of(job).heard
 
 
 def known_of(job: Job) -> Known:
     """All that recordings said of the robot."""
-    episodes, _ = readable(Dataset.open(job.path(DATA)))
-    noise = _heard(job, episodes)
-    return Known(
-        estimates=estimates(job),
-        heard=noise,
-        wander=wander_of(noise, episodes),
-        learnt=residual_of(job),
-    )
-
-
-def _heard(job: Job, episodes: Sequence[Episode]) -> Mapping[str, Prior]:
-    arm = Estimate.load(job.path(ARM)) if job.path(ARM).exists() else None
-    return heard(job.world, job.bare, episodes, arm, threads=job.threads)
+    recorded, _ = readable(Dataset.open(job.path(DATA)))
+    found = Identified.load(job.path(FOLDER))
+    return Known.of(found, job.world, job.bare, recorded, threads=job.threads)
 
 
 def residual_of(job: Job) -> LearnedResidual | None:
     """What was learnt of the arm beside its numbers; none where it was not needed, or refused."""
-    path = job.path(RESIDUAL)
-    return LearnedResidual.load(path) if path.exists() else None
+    return Identified.load(job.path(FOLDER)).residual
 
 
 def world_of(job: Job, space: Space) -> World:

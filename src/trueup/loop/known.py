@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from trueup.diagnose import Bank, Beyond, Case, Trials
 from trueup.diagnose.hearing import departures_of, doubts_of, evidence_of
 from trueup.effects.actuation import CommandNoise
+from trueup.episodes import Episode
 from trueup.evaluate import piloted
 from trueup.identify import Estimate
 from trueup.identify.frames import in_step, not_missed, seen_late, with_lateness
-from trueup.identify.heard import as_usual, completed
+from trueup.identify.heard import as_usual, completed, heard, wander_of
 from trueup.identify.residual import SHARE, LearnedResidual
+from trueup.loop.identified import Identified
 from trueup.loop.sober import sobered
 from trueup.policies import Policy
 from trueup.space import Prior
@@ -34,6 +36,24 @@ class Known:
     heard: Mapping[str, Prior] = field(default_factory=dict)
     wander: float = 0.0
     learnt: LearnedResidual | None = None
+
+    @staticmethod
+    def of(
+        found: Identified,
+        world: World,
+        bare: World,
+        recorded: Sequence[Episode],
+        *,
+        threads: int = 0,
+    ) -> Known:
+        """What was identified, and what is heard of the recordings that it was identified from."""
+        noise = heard(world, bare, recorded, found.arm, threads=threads)
+        return Known(
+            estimates=found.estimates,
+            heard=noise,
+            wander=wander_of(noise, recorded),
+            learnt=found.residual,
+        )
 
     def case(
         self, world: World, policy: Policy, trials: Trials, bank: Bank, *, name: str = ""

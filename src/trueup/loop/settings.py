@@ -12,6 +12,15 @@ from trueup.errors import TrueupError
 
 WORLD, REALITY = "so101/lift", "monday-arm"
 _BARE = {"so101": "so101/arm"}  # the robot alone, by the first word of its worlds
+FITTED = (
+    "actuation/*/kp",
+    "actuation/*/damping",
+    "actuation/*/frictionloss",
+    "actuation/*/armature",
+    "sensing/*/bias",
+    "latency/action_delay",
+)
+"""What is identified of an arm, as patterns."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,14 +69,7 @@ class Settings:
     bank: Size = field(default_factory=lambda: Size(screened=40, kept=24, pairs=150, triples=20))
     motions: tuple[str, ...] = ("standard", "stops", "carry")
     seconds: float = 120.0
-    fitted: tuple[str, ...] = (
-        "actuation/*/kp",
-        "actuation/*/damping",
-        "actuation/*/frictionloss",
-        "actuation/*/armature",
-        "sensing/*/bias",
-        "latency/action_delay",
-    )
+    fitted: tuple[str, ...] = FITTED
     check: bool = True
     controls: bool = False
     films: int = 2
@@ -89,7 +91,7 @@ class Settings:
     @property
     def bare(self) -> str:
         """The world that recorded motions are replayed in: the robot without its task."""
-        return _BARE.get(self.world.partition("/")[0], self.world)
+        return bare_of(self.world)
 
     @property
     def rehearsal(self) -> bool:
@@ -128,3 +130,8 @@ class Settings:
         for name in ("motions", "fitted"):
             given[name] = tuple(given[name])
         return Settings(**given)
+
+
+def bare_of(world: str) -> str:
+    """The world of the same robot without its task."""
+    return _BARE.get(world.partition("/")[0], world)
