@@ -13,6 +13,7 @@ from tests.deploy.robots import REACH, moving, still, world
 from trueup.cli.entry import main
 from trueup.diagnose import Bank, GapReport, Size, built
 from trueup.evaluate import piloted
+from trueup.identify import Estimate
 
 TINY = Size(screened=4, kept=2, pairs=0, triples=0, trials=5, nominal=8)
 
@@ -58,6 +59,28 @@ def test_recordings_are_listened_to(folder, capsys):
     assert main(words(folder, "--recordings", recorded, "--json")) == 0
     report = GapReport.from_json(json.loads(capsys.readouterr().out))
     assert report.evidence == ("trials", "recordings")
+
+
+def test_a_robot_is_identified_from_its_recordings(folder, tmp_path, capsys):
+    recorded, out = tmp_path / "recorded", tmp_path / "out"
+    robot = ["record", "--robot", f"rehearsal:weak-battery@{REACH}"]
+    assert main([*robot, "--motion", "prbs", "--out", str(recorded)]) == 0
+    more = ("--recordings", str(recorded))
+    assert main(words(folder, *more, "--out", str(out))) == 0
+    told = capsys.readouterr()
+    assert "identified: " in told.err and f"--estimate {out / 'identified'}" in told.out
+    arm = Estimate.load(out / "identified" / "estimate.json")
+    assert any(finding.differs for finding in arm.findings)
+    assert main(words(folder, *more, "--estimate", str(out / "identified"), "--json")) == 0
+    again = GapReport.from_json(json.loads(capsys.readouterr().out))
+    first = GapReport.load(out / "gaps.json")
+    assert first.departures == again.departures != ()
+    assert first.shares == again.shares and first.evidence == again.evidence
+
+
+def test_a_folder_without_an_estimate_is_told_as_such(folder, tmp_path, capsys):
+    assert main(words(folder, "--estimate", str(tmp_path))) != 0
+    assert "has no estimate: none of estimate.json" in capsys.readouterr().err
 
 
 def test_a_bank_of_another_policy_is_refused(folder, tmp_path, capsys):

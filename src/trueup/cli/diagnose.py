@@ -14,13 +14,14 @@ from tyro.conf import Positional, arg
 from trueup.cli import show
 from trueup.cli.copies import check_seed, check_threads
 from trueup.cli.files import check_distinct, trials_at, writable_folder
-from trueup.cli.findings import opened
+from trueup.cli.findings import estimate_files, opened, residual_in
 from trueup.cli.options import Count, File, Machine, OneWorld
 from trueup.diagnose import (
     Bank,
     GapReport,
     Share,
     Size,
+    Trials,
     built,
     diagnose,
     judged,
@@ -33,12 +34,14 @@ from trueup.evaluate import check_fit, piloted
 from trueup.identify import Estimate
 from trueup.identify.heard import heard, noise_in, wander_of
 from trueup.identify.residual import LearnedResidual
+from trueup.loop.identified import Identification
 from trueup.loop.known import Known
+from trueup.loop.settings import bare_of
 from trueup.policies import Policy
 from trueup.space import Prior
 from trueup.worlds import World, get
 
-_BANKS = Path("out/diagnose")
+_BANKS, _IDENTIFIED = Path("out/diagnose"), "identified"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +49,10 @@ class Diagnose(Machine):
     """Which gap costs the success, and how sure, from trials.
 
     Trials of a policy are read against a bank of simulated ones in bent worlds, which is made once
-    for each policy (a few minutes) and kept. Estimates of `trueup identify` say more: what the
-    identified values cost is simulated.
+    for each policy (a few minutes) and kept. Recordings of the robot say more: it is identified
+    from them, and what the identified values cost is simulated.
 
-    trueup diagnose trials/episodes --policy out/train/so101-lift-0/policy
+    trueup diagnose trials --policy out/train/so101-lift-0/policy --recordings recordings
     """
 
     trials: Annotated[Positional[Path], arg(metavar="TRIALS")]
@@ -57,12 +60,14 @@ class Diagnose(Machine):
     policy: Annotated[Path, arg(metavar="POLICY")]
     """The policy that was tried."""
     estimate: Annotated[tuple[Path, ...], arg(metavar="FILE...")] = ()
-    """What recordings of the robot say, as `trueup identify` writes it; several where there are."""
+    """What recordings of the robot say, as `trueup identify` writes it; several where there are, or
+    the folder they are in. Without it, --recordings are identified here, in a minute or two."""
     residual: Annotated[Path | None, arg(metavar="FOLDER")] = None
     """What was learnt of the arm beside its numbers, as `trueup identify residual` writes it: what
     it costs on top of them is played, and is unexplained."""
     recordings: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """What the estimates were made of: the noise in it, and what shakes commands, is heard too."""
+    """Motions of the robot, as `trueup record` writes them. The robot is identified from them,
+    unless --estimate is what they say; their noise, and what shakes commands, is heard too."""
     world: Annotated[str | None, arg(metavar="WORLD")] = None
     """By default the one that the policy was trained in."""
     bank: File = None
@@ -70,7 +75,7 @@ class Diagnose(Machine):
     thorough: bool = False
     """Make a bank of five times as many worlds: it takes five times as long and errs less often."""
     out: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """Write gaps.json here."""
+    """Write gaps.json here, and what was identified in the folder identified."""
     seed: Count = 0
     """Same seed, same answer."""
     threads: Count = 0
@@ -92,15 +97,7 @@ class Diagnose(Machine):
         world = OneWorld(world=self.world).opened_world() if self.world else _home(policy)
         check_fit(policy, world)
         trials = judged(list(Dataset.open(trials_at(self.trials))), world, _mark(policy))
-        estimates = [Estimate.load(path) for path in self.estimate]
-        recorded = self._recorded()
-        noise = self._heard(world, estimates, recorded)
-        known = Known(
-            estimates=estimates,
-            heard=noise,
-            wander=wander_of(noise, recorded),
-            learnt=None if self.residual is None else LearnedResidual.load(self.residual),
-        )
+        known = self._known(world, trials)
         report = diagnose(
             known.case(world, policy, trials, self._bank(world, policy)),
             seed=self.seed,
@@ -113,15 +110,40 @@ class Diagnose(Machine):
         if self.json:
             show.print_json(report.to_json())
         else:
-            _print(report, self.out)
+            here = bool(known.estimates) and not self.estimate
+            _print(report, self.out, identified=here)
 
-    def _recorded(self) -> list[Episode]:
-        if self.recordings is None:
-            return []
-        episodes, unread = opened(self.recordings)
+    def _known(self, world: World, trials: Trials) -> Known:
+        """What is known of the robot: as it was identified before, or is now."""
+        recorded, unread = opened(self.recordings) if self.recordings else ([], ())
         for line in unread:
             self._tell(line)
-        return episodes
+        if recorded and not self.estimate:
+            return self._identified(world, recorded, trials)
+        estimates = [Estimate.load(path) for path in estimate_files(self.estimate)]
+        noise = self._heard(world, estimates, recorded)
+        learnt = self.residual or residual_in(self.estimate)
+        return Known(
+            estimates=estimates,
+            heard=noise,
+            wander=wander_of(noise, recorded),
+            learnt=None if learnt is None else LearnedResidual.load(learnt),
+        )
+
+    def _identified(self, world: World, recorded: list[Episode], trials: Trials) -> Known:
+        """The robot as recordings show it, in every way that `trueup run` asks them."""
+        name = bare_of(world.name)
+        bare = world if name == world.name else get(name)
+        told = {"threads": self.threads, "tell": self._tell}
+        try:
+            found = Identification(world=world, bare=bare, **told).of(recorded, trials.episodes)
+        except TrueupError as error:  # no free motion, say: the noise is heard all the same
+            self._tell(f"The robot could not be identified: {error.what}")
+            return Known(heard=noise_in(world, recorded))
+        self._tell(f"identified: {found.told}")
+        if self.out:
+            found.save(self.out / _IDENTIFIED)
+        return Known.of(found, world, bare, recorded, threads=self.threads)
 
     def _heard(
         self, world: World, estimates: Sequence[Estimate], episodes: Sequence[Episode]
@@ -185,7 +207,7 @@ def _mark(policy: Policy) -> str:
     return str(policy.provenance.files.get("policy.onnx", {}).get("sha256", ""))
 
 
-def _print(report: GapReport, out: Path | None) -> None:
+def _print(report: GapReport, out: Path | None, *, identified: bool) -> None:
     console = show.console()
     for line in report.sentences:
         console.print(line, markup=False)
@@ -200,6 +222,10 @@ def _print(report: GapReport, out: Path | None) -> None:
         console.print(line, markup=False)
     if out:
         show.say(f"\nNext: {show.command('trueup', 'plan', out / 'gaps.json')}")
+    if out and identified:
+        known = ("--estimate", out / _IDENTIFIED, "--gaps", out / "gaps.json")
+        train = show.command("trueup", "narrow", report.world, *known, "--out", "space.json")
+        show.say(f"Or train with what was identified: {train}")
 
 
 def _interval(share: Share) -> str:

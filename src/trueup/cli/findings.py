@@ -13,6 +13,7 @@ from trueup.episodes import Dataset, Episode
 from trueup.errors import TrueupError
 from trueup.identify import Estimate
 from trueup.identify.usable import readable
+from trueup.loop.identified import FILES, RESIDUAL
 from trueup.worlds import World
 
 
@@ -26,6 +27,25 @@ def estimate_of(world: World, path: Path) -> Estimate:
             fix="Give an estimate of the same robot.",
         )
     return found
+
+
+def estimate_files(paths: Sequence[Path]) -> list[Path]:
+    """Estimates in files; of a folder, all that `trueup diagnose` or a run has left in it."""
+    found: list[Path] = []
+    for path in paths:
+        inside = [path / name for name in FILES if (path / name).is_file()]
+        if path.is_dir() and not inside:
+            raise TrueupError(
+                f"The folder {path} has no estimate: none of {', '.join(FILES)}.",
+                fix="Name the file that `trueup identify` wrote, or the folder it is in.",
+            )
+        found += inside if path.is_dir() else [path]
+    return found
+
+
+def residual_in(paths: Sequence[Path]) -> Path | None:
+    """What was learnt beside the estimates of a folder; none where nothing was, or in files."""
+    return next((path / RESIDUAL for path in paths if (path / RESIDUAL).is_dir()), None)
 
 
 def opened(folder: Path) -> tuple[list[Episode], tuple[str, ...]]:

@@ -10,7 +10,7 @@ from tyro.conf import arg
 
 from trueup.cli import show
 from trueup.cli.files import check_distinct, writable_file
-from trueup.cli.findings import estimate_of
+from trueup.cli.findings import estimate_files, estimate_of
 from trueup.cli.options import File, Machine, OneWorld
 from trueup.diagnose import GapReport
 from trueup.errors import TrueupError
@@ -55,7 +55,7 @@ class Narrow(OneWorld, Machine):
             writable_file(self.out)
         world = self.opened_world()
         report = None if self.gaps is None else _of(world, GapReport.load(self.gaps), self.gaps)
-        known = [estimate_of(world, path) for path in self.estimate]
+        known = [estimate_of(world, path) for path in estimate_files(self.estimate)]
         learnt = None if self.residual is None else LearnedResidual.load(self.residual)
         found = trued_up(world, report, known, learnt=learnt)
         if self.out:

@@ -11,6 +11,7 @@ from tyro.conf import Positional, arg
 from trueup.cli import show
 from trueup.cli.copies import check_positive, check_seed, check_threads
 from trueup.cli.files import check_distinct, writable_file, write_text
+from trueup.cli.findings import estimate_files
 from trueup.cli.options import Count, File, Machine, OneWorld
 from trueup.cli.players import player, short_names
 from trueup.diagnose.gap_report import GapReport
@@ -124,7 +125,7 @@ class Predict(Machine):
         return player(self.policies[0]).home()
 
     def _belief(self, world: World) -> Belief:
-        estimates = [Estimate.load(path) for path in self.estimate]
+        estimates = [Estimate.load(path) for path in estimate_files(self.estimate)]
         report = None if self.gaps is None else GapReport.load(self.gaps)
         return believed(world, estimates, report, rest=self.rest)
 

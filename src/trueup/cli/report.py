@@ -13,7 +13,7 @@ from tyro.conf import arg
 from trueup.cli import show
 from trueup.cli.copies import check_threads
 from trueup.cli.files import check_distinct, trials_at, writable_folder
-from trueup.cli.findings import estimate_of
+from trueup.cli.findings import estimate_files, estimate_of
 from trueup.cli.options import Count, File, Machine, OneWorld
 from trueup.diagnose import GapReport
 from trueup.diagnose.failures import analysed
@@ -103,7 +103,7 @@ class ReportFindings(Machine):
         before = GapReport.load(self.gaps)
         world = OneWorld(world=self.world or before.world).opened_world()
         _check_world(f"--world {self.world}", world.name, before)
-        estimates = tuple(estimate_of(world, path) for path in self.estimate)
+        estimates = tuple(estimate_of(world, path) for path in estimate_files(self.estimate))
         trials = [] if self.trials is None else _trials(self.trials)
         for trial in trials:
             _check_world(str(self.trials), str(trial.origin.get("world") or before.world), before)
