@@ -67,7 +67,7 @@ def wanted(effort: Effort) -> list[tuple[str, int]]:
     """Kinds and numbers of realities: any first part is a fair sample."""
     found: list[tuple[str, int]] = []
     for number in effort.robots(_EACH, 1):
-        found += [(gap, number) for gap in COSTLY[effort.world]]
+        found += [(gap, number) for gap in GAPS if gap in (*COSTLY[effort.world], *effort.kinds)]
         found += [("two", _PAIRS * number + k) for k in range(_PAIRS)]
         found += [(kind, number) for kind in KINDS]
     return [job for job in found if not effort.kinds or job[0] in effort.kinds]

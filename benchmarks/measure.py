@@ -32,7 +32,8 @@ class Effort:
             its own.
         kinds: Of robots in that row: names of gaps, the word two, or names of effects outside the
             space; all by default.
-        policy: Who plays in the row evaluate-10k: a policy's folder, or the word script.
+        policy: Who plays in the rows evaluate-10k and predict-success, and whose success is
+            diagnosed: a policy's folder, or the word script; for other rows, one that they train.
         controls: Train the controls of the row loop, too, where they are not yet: they take about
             as long as the loop itself.
         out: Where trainings and numbers are kept; what is done there is not done again.
