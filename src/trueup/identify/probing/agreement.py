@@ -15,7 +15,7 @@ from trueup.worlds import World
 from trueup.worlds.kinematics import ForwardKinematics
 
 SITE = "tcp"
-LATE, _READ_LATE = "visual/tracker/delay", "latency/encoder_delay"
+LATE, READ_LATE = "visual/tracker/delay", "latency/encoder_delay"
 TABLE = tuple(f"environment/table/{name}" for name in ("height", "tilt_x", "tilt_y"))
 _HOLD_M = np.array([0.002, 0.012, 0.012])  # a thing's middle from the tcp: across, along, deep
 _LED = np.array([False, True, True])  # the eye leads a hand along and deep: holds err together
@@ -108,7 +108,7 @@ class Agreement:
         self._joints = world.commands
         self._hand = ForwardKinematics(world.model, SITE, world.commands)
         self._table = world.model.body("table").pos.copy() if TABLE[0] in self.names else None
-        self._lag_s = 0.0 if arm is None else float(arm.point.get(_READ_LATE, 0.0))
+        self._lag_s = 0.0 if arm is None else float(arm.point.get(READ_LATE, 0.0))
         self._whiten = np.linalg.inv(np.linalg.cholesky(belief.covariance))
         self._stale_s = _stale_s(grasps)
         self.unsure_s = self._stale_s if unsure_s is None else unsure_s
@@ -172,11 +172,14 @@ class Agreement:
         total, chance = float(each.sum()), _BY_CHANCE * float(np.sqrt((each**2).sum()))
         return float(np.sqrt(total / max(ways, 1e-12))) if total > chance else 0.0
 
-    def solved(self) -> tuple[np.ndarray, np.ndarray]:
-        """The best numbers, and their covariance: Gauss-Newton that trusts far readings less."""
+    def solved(self, start: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """The best numbers, and their covariance: Gauss-Newton that trusts far readings less.
+
+        It begins where it is told to, or at what is believed.
+        """
         low, high = self._bounds()
         spread = np.sqrt(np.diag(self.belief.covariance))
-        x = np.clip(self.belief.mean, low, high)
+        x = np.clip(self.belief.mean if start is None else start, low, high)
         before, precision = np.inf, np.eye(len(x))
         for _ in range(_ROUNDS):
             data, believed, weight = self._residual(x)
@@ -266,7 +269,7 @@ class Agreement:
 
     def _of(self, p: Mapping[str, float], grasp: Grasp) -> _Apart:
         """One hold; the hold itself is whatever suits it best."""
-        late_s = p.get(LATE, 0.0) - self._lag_s
+        late_s = p.get(LATE, 0.0) - p.get(READ_LATE, self._lag_s)
         q = grasp.read(late_s) - np.array(
             [
                 p.get(f"actuation/{j}/zero_offset", 0.0) + p.get(f"sensing/{j}/bias", 0.0)

@@ -19,7 +19,15 @@ from trueup.episodes.episode import JOINTS
 from trueup.errors import TrueupError
 from trueup.identify.estimate import VAGUE, Estimate, Finding
 from trueup.identify.noise import white_noise
-from trueup.identify.probing.agreement import LATE, SITE, TABLE, Agreement, Noise, scaled
+from trueup.identify.probing.agreement import (
+    LATE,
+    READ_LATE,
+    SITE,
+    TABLE,
+    Agreement,
+    Noise,
+    scaled,
+)
 from trueup.identify.probing.grasps import Grasp, Seen, grasps_in, seen_in
 from trueup.identify.readings.tracked import tracked_noise
 from trueup.space import JointNormal, Parameter
@@ -41,7 +49,11 @@ _ALIKE = ("actuation/shoulder_pan/zero_offset", "visual/camera/turn_z")
 
 
 def identify_hand_eye(
-    world: World, episodes: Sequence[Episode], *, arm: Estimate | None = None
+    world: World,
+    episodes: Sequence[Episode],
+    *,
+    arm: Estimate | None = None,
+    read_late: bool = False,
 ) -> Estimate:
     """Fit what makes hand and eye agree, and say how sure.
 
@@ -49,6 +61,8 @@ def identify_hand_eye(
         world: Whose arm and camera they are.
         episodes: Any in which the thing was lifted: trials, probes, demonstrations.
         arm: What was identified of the arm, for the bias of its encoders and how late they are.
+        read_late: Take frames to be on time, and ask how late encoders are instead: the hand is
+            where the camera has it before they show it.
     """
     began = perf_counter()
     seen = seen_in(world)
@@ -62,7 +76,8 @@ def identify_hand_eye(
         )
     fit, held = _parted(grasps)
     noise = _noise(episodes)
-    problem, x, covariance = _agreed(world, seen, fit, arm, noise)
+    belief = _belief(world, seen, arm, read_late)
+    problem, x, covariance = _agreed(world, seen, fit, belief, arm, noise)
     told = [n for n in problem.names if arm is None or n not in _known(problem.names, arm)]
     return Estimate(
         world=world.name,
@@ -88,24 +103,28 @@ def _agreed(
     world: World,
     seen: Seen,
     grasps: Sequence[Grasp],
+    belief: JointNormal,
     arm: Estimate | None,
     noise: Noise,
 ) -> tuple[Agreement, np.ndarray, np.ndarray]:
     """What makes hand and eye agree best, and how sure.
 
     Where frames turn out to be early or late by more than they look stale, what was seen of a hand
-    in motion counts less, and it is asked again.
+    in motion counts less, and it is asked again. If they are in step after that, a long delay had
+    only not been found.
     """
-    problem = Agreement(world, seen, grasps, _belief(world, seen, arm), arm, noise)
+    plain = problem = Agreement(world, seen, grasps, belief, arm, noise)
     x, covariance = problem.solved()
     for _ in range(_AGAIN):
         late_s = problem.out_of_step_s(x)
         if late_s < max(_IN_STEP_S, _MUCH * problem.unsure_s):
             break
-        problem = Agreement(
-            world, seen, grasps, _belief(world, seen, arm), arm, noise, unsure_s=late_s
-        )
+        problem = Agreement(world, seen, grasps, belief, arm, noise, unsure_s=late_s)
         x, covariance = problem.solved()
+    if problem is not plain and problem.out_of_step_s(x) < _IN_STEP_S:
+        found, sure = plain.solved(start=x)
+        if plain.out_of_step_s(found) < _IN_STEP_S:
+            return plain, found, sure
     return problem, x, covariance
 
 
@@ -136,7 +155,7 @@ def _parted(grasps: Sequence[Grasp]) -> tuple[list[Grasp], list[Grasp]]:
     return order[:-count], order[-count:]
 
 
-def _belief(world: World, seen: Seen, arm: Estimate | None) -> JointNormal:
+def _belief(world: World, seen: Seen, arm: Estimate | None, read_late: bool) -> JointNormal:
     """What is believed before: wide, but for what the arm's own motion has told."""
     chain = _chain(world)
     names = [
@@ -145,8 +164,10 @@ def _belief(world: World, seen: Seen, arm: Estimate | None) -> JointNormal:
         *_SEEN,
         *TABLE,
         f"object/{seen.body}/size_z",
+        READ_LATE,
     ]
-    names = [name for name in names if name in world.catalogue]
+    other = LATE if read_late else READ_LATE  # only how late one is beside the other shows
+    names = [name for name in names if name in world.catalogue and name != other]
     space = world.catalogue.select(*names)
     names = list(space.names)
     mean = np.array([scaled(p, p.nominal) for p in space])
