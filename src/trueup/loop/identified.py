@@ -2,43 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from trueup.diagnose.hearing import doubts_of
-from trueup.effects.human import Reaction
-from trueup.effects.latency import ActionDelay
 from trueup.episodes import Episode
 from trueup.errors import TrueupError
-from trueup.identify import HOLLOW, Estimate, chosen_from, identify
-from trueup.identify.choose import WORTH
-from trueup.identify.cutting import settled
+from trueup.identify import HOLLOW, Estimate
 from trueup.identify.probing import identify_contact, identify_hand_eye, identify_stops
 from trueup.identify.probing.contact import STRANGE
-from trueup.identify.probing.open_minded import open_minded
 from trueup.identify.probing.probes import kind_of, moves_freely
 from trueup.identify.residual import LearnedResidual, learn_residual
-from trueup.identify.trembling import trembling
-from trueup.identify.tremor import tremor_readings
 from trueup.identify.wandering import wander_rate
+from trueup.loop.arm import Fitting, apart_by
 from trueup.loop.settings import FITTED
-from trueup.loop.truing import scaled
-from trueup.space import Point, Space
+from trueup.space import Point
 from trueup.worlds import World
 
 FILES = ("estimate.json", "stops.json", "hand_eye.json", "contact.json")
 RESIDUAL = "residual"
-_LATEST = 0.97  # of the longest delay
-_ANSWERED_S = 1.0  # after a recording began, nothing is done any more that was told before
-_DOUBTED = 2.0  # times the usual prior: trials have shown that this robot is not a usual one
-_ZEROS = "sensing/*/bias"
-_MISREAD = 20.0  # the same of encoders: one that was calibrated wrongly is off by anything
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,10 +112,19 @@ class Identification:
                 fix="Record some: `trueup record --motion standard`.",
             )
         wander = wander_rate(recorded)
-        fit = self._arm(free, wander)
+        fit = Fitting(
+            world=self.world,
+            bare=self.bare,
+            fitted=self.fitted,
+            wander=wander,
+            check=self.check,
+            threads=self.threads,
+            tell=self.tell,
+        ).of(free, [*recorded, *trials])
         arm = fit.solid() if fit.hollow else fit
         stops = self._stopped(recorded)
-        residual, learnt = self._learnt(free, fit if arm is None else arm, arm, wander)
+        apart = apart_by(wander, free)
+        residual, learnt = self._learnt(free, fit if arm is None else arm, arm, apart)
         contact, touched = self._touched(recorded, arm, stops)
         hand_eye = self._agreed([*recorded, *trials], arm)
         off = stops is not None and stops.findings[0].differs
@@ -151,63 +144,11 @@ class Identification:
             told="; ".join(filter(None, sentences)),
         )
 
-    # The arm --------------------------------------------------------------------------------------
-
-    def _arm(self, free: list[Episode], wander: float) -> Estimate:
-        """The usual numbers; where they leave more than sensors do, effects that explain it too.
-
-        Zeros are not among them where encoders wander: no replay tells them then.
-        """
-        usual_ones = [p for p in self.fitted if not (wander and fnmatchcase(p, _ZEROS))]
-        space = self._space(usual_ones)
-        told = {"wander": wander, "threads": self.threads, "on_progress": self.tell}
-        usual = identify(self.bare, free, space, check=self.check, **told)
-        if _too_late(usual, self.bare):
-            self.tell("commands are later than any bus: asking whether a person answers late")
-            fitted = [p for p in usual_ones if p != ActionDelay.delay]  # no data part the two
-            space = self._space([*fitted, Reaction.name])
-            free = [settled(episode, _ANSWERED_S) for episode in free]
-            usual = identify(self.bare, free, space, check=self.check, **told)
-        world = self.bare
-        if usual.check is not None and usual.check.tremor is not None and usual.check.tremor.told:
-            self.tell("a hand trembles: fitting the arm that it shakes")
-            heard = tremor_readings(self.bare, free, usual.point, threads=self.threads)
-            world = trembling(self.bare, space, heard)
-            usual = identify(world, free, space, check=self.check, **told)
-        apart = _apart(wander, free)
-        if not doubts_of((usual,), wander=apart):
-            return usual
-        if _held_back(usual, space):
-            self.tell("numbers lie beyond what was believed of them: asking again, openly")
-            anywhere = identify(world, free, open_minded(space), check=self.check, **told)
-            if not doubts_of((anywhere,), wander=apart):
-                return anywhere
-        if not _suspected(usual):
-            return usual
-        self.tell("the usual numbers do not explain this arm: trying other effects")
-        more = chosen_from(world, free, space, usual.point, **told)
-        if not any(choice.taken for choice in more.choices):
-            return replace(usual, choices=more.choices)
-        return identify(world, free, space, chosen=more, check=self.check, **told)
-
-    def _space(self, patterns: Sequence[str]) -> Space:
-        names = self.bare.catalogue.names
-        known = [p for p in patterns if any(fnmatchcase(name, p) for name in names)]
-        if not known:
-            raise TrueupError(
-                f"The world {self.bare.name!r} has no parameter such as {patterns[0]!r}.",
-                fix="`trueup space WORLD --all` lists what can be identified.",
-            )
-        space = self.bare.catalogue.select(*known)
-        return space.narrowed({p.name: scaled(p, _wider(p.name)) for p in space})
-
-    # What is beside it ----------------------------------------------------------------------------
-
     def _learnt(
-        self, free: list[Episode], fit: Estimate, arm: Estimate | None, wander: float
+        self, free: list[Episode], fit: Estimate, arm: Estimate | None, apart: float
     ) -> tuple[LearnedResidual | None, str]:
         """What no number makes the arm do, if motions that it never saw agree."""
-        if not doubts_of((fit,), wander=_apart(wander, free)):
+        if not doubts_of((fit,), wander=apart):
             return None, ""
         self.tell("learning what no number explains")
         point = arm.point if arm else Point({})
@@ -257,38 +198,6 @@ class Identification:
             return identify_hand_eye(self.world, episodes, arm=arm)
         except TrueupError:
             return None
-
-
-def _wider(name: str) -> float:
-    return _MISREAD if fnmatchcase(name, _ZEROS) else _DOUBTED
-
-
-def _apart(wander: float, free: Sequence[Episode]) -> float:
-    """How far encoders that wander so fast take joints from where a replay has them, in rad."""
-    return wander * math.sqrt(float(np.mean([episode.duration_s for episode in free])) / 2.0)
-
-
-def _too_late(estimate: Estimate, world: World) -> bool:
-    """Whether commands are as late as a bus may be in the world, and a person may be later."""
-    if ActionDelay.delay not in estimate.point or Reaction.name not in world.catalogue:
-        return False
-    return estimate.point[ActionDelay.delay] > _LATEST * world.catalogue[ActionDelay.delay].high
-
-
-def _held_back(estimate: Estimate, space: Space) -> bool:
-    """Whether some number was fitted to beyond what was believed of it, which pulls it back."""
-    ends = {p.name: p.quantile(np.array([0.0, 1.0])) for p in space}
-    return any(
-        not ends[f.name][0] <= f.value <= ends[f.name][1]
-        for f in estimate.findings
-        if f.name in ends
-    )
-
-
-def _suspected(estimate: Estimate) -> bool:
-    """Whether some effect that is not in the fit is worth a try."""
-    check = estimate.check
-    return check is not None and any(suspect.gain > WORTH for suspect in check.suspects)
 
 
 def _told(estimate: Estimate) -> str:
