@@ -19,6 +19,7 @@ _NEARBY = 51
 _LEAST = 100
 _SEEN = 3
 _NEVER, _OFTEN = 1e-4, 0.3
+_FEW = 4  # readings in a row that may be stale; of half that are, one in thirty is more so
 _LONG = 10  # readings that repeat one after another: nothing is that stale, it stands still
 
 
@@ -70,13 +71,25 @@ def repeated_in(
     fresh = uniform_filter1d((~repeated).astype(float), _NEARBY)
     alone = uniform_filter1d((same & ~repeated[:, None]).astype(float), _NEARBY, axis=0)
     alike = (alone / np.maximum(fresh, 1.0 / _NEARBY)[:, None]).prod(axis=1)
-    fair = change.copy()  # a stale reading does not make its neighbourhood look slow
-    before = np.flatnonzero(repeated[:-1])
-    fair[before] = fair[before + 1] = change[before + 1] / 2.0
-    usual = median_filter(fair, size=(_NEIGHBOURS, 1), mode="nearest")
+    usual = median_filter(_fair(change, repeated), size=(_NEIGHBOURS, 1), mode="nearest")
     fast = (usual >= np.maximum(quick * quantum, 1e-12)).any(axis=1)
     noisy = (alike < _NEVER) & (fresh > _OFTEN) & ~_standing(repeated)
     return repeated, alike, fast, noisy
+
+
+def _fair(change: np.ndarray, repeated: np.ndarray) -> np.ndarray:
+    """(m, n) changes, those over a few stale readings in a row shared out among them.
+
+    Stale readings do not make their neighbourhood look slow; a rest does, and is longer.
+    """
+    found = change.copy()
+    fresh = np.flatnonzero(~repeated)
+    waited = np.diff(fresh, prepend=-1)
+    for many in range(2, _FEW + 2):
+        after = fresh[waited == many]
+        for k in range(many):
+            found[after - k] = change[after] / many
+    return found
 
 
 def _standing(repeated: np.ndarray) -> np.ndarray:
