@@ -19,13 +19,14 @@ from trueup.space import Fixed, Space
 JOINT = "joint_position"
 
 
-def recorded_robot(tmp_path, values, *, beyond=(), wanted=None, **settings):
+def recorded_robot(
+    tmp_path, values, *, beyond=(), wanted=None, motions=("prbs", "triangle", "chirp"), **settings
+):
     """A run on a robot with some hidden values, up to its recordings."""
     reality = {"trueup_reality": 1, "story": "Bent.", "world": REACH, "values": values}
     reality["beyond"] = list(beyond)
     (tmp_path / "bent.json").write_text(json.dumps(reality))
     robot = f"rehearsal:{tmp_path / 'bent.json'}@{REACH}"
-    motions = ("prbs", "triangle", "chirp")
     thorough = replace(TINY, motions=motions, seconds=60.0, check=True, **settings)
     made = job(tmp_path, replace(wanted or thorough, robot=robot))
     training.start(made)
@@ -67,6 +68,35 @@ def test_numbers_far_from_usual_are_found_where_nothing_else_explains_the_arm(tm
     assert abs(arm.point[heavy] / 0.32 - 1.0) < 0.02
     assert arm.check is not None and arm.check.inside and not arm.choices
     assert residual_of(made) is None
+
+
+def test_a_low_supply_is_found_although_soft_servos_fit_nearly_all_of_it(tmp_path):
+    supply = "actuation/supply_voltage"
+    values = {supply: 0.62, **{f"actuation/{joint}/frictionloss": 0.4 for joint in JOINTS}}
+    usual = ("actuation/*/kp", "actuation/*/frictionloss")
+    made = recorded_robot(tmp_path, values, fitted=usual, motions=("multisine", "steps"))
+    identifying.identified(made)
+    assert abs(estimates(made)[0].point[supply] - 0.62) < 0.02
+
+
+def test_zeros_are_found_by_what_little_the_weight_of_links_shows_of_them(tmp_path):
+    zero = "actuation/shoulder_lift/zero_offset"
+    values = {f"actuation/{joint}/zero_offset": 0.04 for joint in JOINTS}
+    made = recorded_robot(tmp_path, values, fitted=("actuation/*/kp", "sensing/*/bias"))
+    identifying.identified(made)
+    assert abs(estimates(made)[0].point[zero] - 0.04) < 0.01
+
+
+def test_commands_of_a_hand_that_trembles_are_late_by_a_person_and_not_by_a_bus(tmp_path):
+    """Free motion tells how late they are; who makes them so, that somebody trembles."""
+    tremor = {"human/tremor_amplitude": 0.03, "human/tremor_frequency": 9.0}
+    usual = ("latency/action_delay", "actuation/*/kp", "actuation/*/frictionloss")
+    person = {"human/reaction_delay": 0.1, **tremor}
+    made = recorded_robot(tmp_path, person, fitted=usual, motions=("multisine", "steps"))
+    identifying.identified(made)
+    arm = estimates(made)[0]
+    assert abs(arm.point["human/reaction_delay"] - 0.1) < 0.01
+    assert "latency/action_delay" not in arm.point
 
 
 def test_a_jaw_whose_zero_is_off_is_told_by_its_stops(tmp_path):

@@ -33,7 +33,7 @@ _ON_TIME_S = 0.01  # later than that, a policy notices
 _ANSWERED_S = 1.0  # after a recording began, nothing is done any more that was told before
 _CLEARLY = 0.5  # of what is left: an effect that would explain so much is there
 _DOUBTED = 2.0  # times the usual prior: trials have shown that this robot is not a usual one
-_ZEROS = "sensing/*/bias"
+_ZEROS, _GAINS = "sensing/*/bias", "actuation/*/kp"
 _MISREAD = 20.0  # the same of encoders: one that was calibrated wrongly is off by anything
 
 
@@ -67,12 +67,11 @@ class Fitting:
             every: All that was recorded; held things among it tell how late encoders are.
         """
         world, free, space, fit = self._delayed(free, every)
-        space, fit = self._cleared(world, free, space, fit)
         apart = apart_by(self.wander, free)
-        if doubts_of((fit,), wander=apart):
+        if doubts_of((fit,), wander=apart) and not _trembles(fit):  # that always leaves something
             space, fit = self._instead(world, free, space, fit)
         if not doubts_of((fit,), wander=apart):
-            return fit
+            return self._cleared(world, free, space, fit)
         if _held_back(fit, space):
             self.tell("numbers lie beyond what was believed of them: asking again, openly")
             anywhere = self._fit(world, free, open_minded(space))
@@ -119,7 +118,7 @@ class Fitting:
 
     def _cleared(
         self, world: World, free: Sequence[Episode], space: Space, fit: Estimate
-    ) -> tuple[Space, Estimate]:
+    ) -> Estimate:
         """The fit with an effect that clearly is there, too, however little it moves the joints.
 
         A zero that is off moves an arm by less than a milliradian, for all that its weight shows,
@@ -127,9 +126,9 @@ class Fitting:
         """
         suspect = _likeliest(fit, _CLEARLY)
         if suspect is None:
-            return space, fit
+            return fit
         self.tell(f"fitting it as well: {suspect}")
-        return self._with(suspect.parameters, world, free, space, fit)
+        return self._with(suspect.parameters, world, free, space, fit)[1]
 
     def _instead(
         self, world: World, free: Sequence[Episode], space: Space, fit: Estimate
@@ -138,9 +137,10 @@ class Fitting:
 
         A low supply makes servos soft, and weak as well: soft ones fit nearly all of it.
         """
+        if not any(fnmatchcase(name, _GAINS) for name in space.names):
+            return space, fit
         self.tell("something is left: fitting the supply as well")
-        wider, found = self._with((SupplyVoltage.name,), world, free, space, fit)
-        return (space, fit) if found is fit else self._cleared(world, free, wider, found)
+        return self._with((SupplyVoltage.name,), world, free, space, fit)
 
     def _with(
         self,

@@ -108,6 +108,22 @@ def test_frames_that_come_late_at_random_are_not_taken_for_wrong_zeros(tmp_path)
     assert found.point["visual/tracker/delay"] == pytest.approx(0.2, abs=0.05)
 
 
+def test_a_long_delay_of_all_frames_is_found_and_is_none_by_chance(tmp_path):
+    found = identify_hand_eye(WORLD, carried(tmp_path, {"visual/tracker/delay": 0.24}, cells=3))
+    assert found.point["visual/tracker/delay"] == pytest.approx(0.24, abs=0.005)
+    assert not found.varies and not found.notes
+
+
+def test_encoders_that_are_late_beside_the_eye_are_told_where_they_are_asked_for(tmp_path):
+    episodes = carried(tmp_path, {"latency/encoder_delay": 0.05}, cells=3)
+    found = identify_hand_eye(WORLD, episodes, read_late=True)
+    late = next(f for f in found.findings if f.name == "latency/encoder_delay")
+    assert late.value == pytest.approx(0.05, abs=0.005)
+    assert late.low <= 0.05 <= late.high
+    on_time = identify_hand_eye(WORLD, carried(tmp_path, SEEN, cells=3), read_late=True)
+    assert on_time.point["latency/encoder_delay"] == 0.0
+
+
 def test_frames_that_are_missed_are_what_the_catalogue_has(tmp_path):
     found = identify_hand_eye(WORLD, carried(tmp_path, {"visual/tracker/dropout": 0.7}, cells=3))
     assert found.varies["visual/tracker/delay"] > 0.03
