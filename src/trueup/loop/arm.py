@@ -33,6 +33,7 @@ _ON_TIME_S = 0.01  # later than that, a policy notices
 _ANSWERED_S = 1.0  # after a recording began, nothing is done any more that was told before
 _CLEARLY = 0.5  # of what is left: an effect that would explain so much is there
 _DOUBTED = 2.0  # times the usual prior: trials have shown that this robot is not a usual one
+_HIDDEN = (SupplyVoltage.name, "actuation/*/load_friction")
 _ZEROS, _GAINS = "sensing/*/bias", "actuation/*/kp"
 _MISREAD = 20.0  # the same of encoders: one that was calibrated wrongly is off by anything
 
@@ -135,12 +136,17 @@ class Fitting:
     ) -> tuple[Space, Estimate]:
         """The fit with what the usual numbers have taken over, so that nobody would suspect it.
 
-        A low supply makes servos soft, and weak as well: soft ones fit nearly all of it.
+        A low supply makes servos soft, and weak as well: soft ones fit nearly all of it. Gears that
+        rub under load look like stiffer friction and softer servos.
         """
         if not any(fnmatchcase(name, _GAINS) for name in space.names):
             return space, fit
-        self.tell("something is left: fitting the supply as well")
-        return self._with((SupplyVoltage.name,), world, free, space, fit)
+        for name in _HIDDEN:
+            self.tell(f"something is left: fitting {name} as well")
+            found = self._with((name,), world, free, space, fit)
+            if found[1] is not fit:
+                return found
+        return space, fit
 
     def _with(
         self,
