@@ -138,7 +138,7 @@ class Diagnose(Machine):
         try:
             found = Identification(world=world, bare=bare, **told).of(recorded, trials.episodes)
         except TrueupError as error:  # no free motion, say: the noise is heard all the same
-            self._tell(f"The robot could not be identified: {error.what}")
+            print(f"The robot could not be identified: {error.what}", file=sys.stderr)
             return Known(heard=noise_in(world, recorded))
         self._tell(f"identified: {found.told}")
         if self.out:
