@@ -39,7 +39,8 @@ _SLACK = 0.5  # points by which an interval may miss: what rounding does
 
 KEPT = "diagnose/recorded/*/row.json"
 """Where rows are, below the folder of all numbers."""
-_LONG = ("departures", "failures", "sentences", "notes", "made")  # of a report, for its readers
+_LONG = ("departures", "failures", "sentences", "notes")  # of a report, for its readers
+_MADE = ("enough", "outside", "drawn")  # of how it was made
 
 Row = dict[str, Any]
 
@@ -162,9 +163,12 @@ _STAGES = {
 
 
 def slim(row: Row) -> Row:
-    """A row as it is kept with the code: shares and their intervals."""
-    empty = {name: {} if name in ("failures", "made") else [] for name in _LONG}
-    reports = {k: {**r, **empty} for k, r in row["reports"].items()}
+    """A row as it is kept with the code: shares, their intervals, and what those were made of."""
+    empty = {name: {} if name == "failures" else [] for name in _LONG}
+    reports = {
+        depth: {**r, **empty, "made": {k: v for k, v in r["made"].items() if k in _MADE}}
+        for depth, r in row["reports"].items()
+    }
     return {**{k: v for k, v in row.items() if k != "told"}, "reports": reports}
 
 

@@ -22,7 +22,7 @@ from trueup.errors import TrueupError, UnknownName
 from trueup.files import whole
 
 CAMPAIGNS = ("loop", "diagnose-recorded", "diagnose-again", "plan")
-_FOLDER = Path(__file__).parent / "kept"
+FOLDER = Path(__file__).parent / "kept"
 
 Row = dict[str, Any]
 
@@ -70,7 +70,7 @@ def main(keep: Keep) -> None:
 
 def kept(name: str, new: list[Row]) -> list[Row]:
     """All rows of a campaign; new ones are added, or come in the place of those before."""
-    file = _FOLDER / f"{name}.jsonl"
+    file = FOLDER / f"{name}.jsonl"
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     rows = {row["name"]: row for row in [*map(json.loads, lines), *new]}
     found = [rows[name] for name in sorted(rows)]

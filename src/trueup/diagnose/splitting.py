@@ -10,6 +10,7 @@ import numpy as np
 
 from trueup.diagnose.doubt import Doubt, Trust
 from trueup.diagnose.echo import Echo
+from trueup.diagnose.ends import ends
 from trueup.diagnose.enough import Enough
 from trueup.diagnose.gap_report import UNEXPLAINED, Rate, Share
 from trueup.diagnose.inference import Answer
@@ -87,21 +88,26 @@ def split(
         lost = _lost(simulated, measured, generator)
         ones = generator.random((_DRAWS, 1)) < enough.likely
         draws = np.where(ones, _alone(found, enough.drawn(lost, generator)), draws)
-    low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     names = (*GAPS, UNEXPLAINED)
+    drawn = np.quantile(draws, [0.05, 0.95], axis=0)
+    low, high = ends(middle, *drawn, simulated.share)
     shares = [
         Share(
             gap=name,
             points=100 * float(middle[g]),
-            low=100 * float(min(low[g], middle[g])),
-            high=100 * float(max(high[g], middle[g])),
+            low=100 * float(low[g]),
+            high=100 * float(high[g]),
         )
         for g, name in enumerate(names)
     ]
     return Split(
         shares=tuple(sorted(shares[:-1], key=lambda share: -share.points)),
         unexplained=shares[-1],
-        made={"outside": strange, "enough": enough.likely if enough else 0.0},
+        made={
+            "outside": strange,
+            "enough": enough.likely if enough else 0.0,
+            "drawn": {name: (100 * drawn[:, g]).tolist() for g, name in enumerate(names)},
+        },
     )
 
 
