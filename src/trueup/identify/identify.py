@@ -41,6 +41,7 @@ def identify(
     choose: bool = False,
     chosen: Chosen | None = None,
     wander: float | None = None,
+    sure: bool = True,
     check: bool = True,
     threads: int = 0,
     on_progress: Told | None = None,
@@ -58,6 +59,8 @@ def identify(
         choose: Add effects of the catalogue that predict unseen recordings better.
         chosen: What was chosen before, by `chosen_from`: it is not fitted again.
         wander: How fast encoders wander, rad/√s; by default as fast as these episodes show.
+        sure: Put how sure it is to the test by sampling. A fit that is only compared with another
+            needs none, and takes half as long.
         check: Ask whether reality lies inside what the fitted space can produce, and which effects
             outside it would explain the rest.
         threads: CPU threads; 0 takes all.
@@ -72,7 +75,7 @@ def identify(
     job = _job(world, episodes, options, wander, on_progress)
     if choose and chosen is None:
         chosen = job.chosen(free)
-    return job.estimate(free, chosen, check=check)
+    return job.estimate(free, chosen, sure=sure, check=check)
 
 
 def chosen_from(
@@ -141,7 +144,7 @@ class _Job:
     tell: Told
     began: float
 
-    def estimate(self, free: Space, chosen: Chosen | None, *, check: bool) -> Estimate:
+    def estimate(self, free: Space, chosen: Chosen | None, *, sure: bool, check: bool) -> Estimate:
         free = free if chosen is None else chosen.space
         choices = () if chosen is None else chosen.choices
         before = free.encode(free.nominal())[0]
@@ -150,7 +153,7 @@ class _Job:
         problem = Problem(self.world, episodes, free, coupled=not long, **self.options)
         start = fitted(problem, self.tell).u if chosen is None else chosen.u
         self.tell("how sure")
-        posterior = self._sure(problem, start, checked=not long)
+        posterior = self._sure(problem, start, checked=sure and not long)
         judge = Problem(self.world, self.split.held, free, **self.options)
         u = posterior.mean
         loose = unloaded(self.world, self.split.fitted, free)

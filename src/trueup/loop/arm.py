@@ -16,7 +16,7 @@ from trueup.effects.latency import ActionDelay
 from trueup.episodes import Episode
 from trueup.errors import TrueupError
 from trueup.identify import Estimate, chosen_from, identify
-from trueup.identify.choose import WORTH
+from trueup.identify.choose import WORTH, Chosen
 from trueup.identify.cutting import settled
 from trueup.identify.probing import identify_hand_eye
 from trueup.identify.probing.agreement import READ_LATE
@@ -156,14 +156,22 @@ class Fitting:
         space: Space,
         fit: Estimate,
     ) -> tuple[Space, Estimate]:
-        """The fit with some more numbers, from the start; without, if they explain too little."""
+        """The fit with some more numbers, from the start; without, if they explain too little.
+
+        Most are tried in vain: how sure they would be is asked of those that are not.
+        """
         more = self._space([*space.names, *names])
         more = more.narrowed({p.name: p.belief for p in space})
-        found = self._fit(world, free, more)
-        return (more, found) if _off(found) < _CLEARLY * _off(fit) else (space, fit)
+        tried = identify(world, free, more, sure=False, check=False, **self._told)
+        if _off(tried) >= _CLEARLY * _off(fit):
+            return space, fit
+        there = Chosen(space=more, u=more.encode(tried.point)[0], choices=())
+        return more, self._fit(world, free, more, there)
 
-    def _fit(self, world: World, free: Sequence[Episode], space: Space) -> Estimate:
-        return identify(world, free, space, check=self.check, **self._told)
+    def _fit(
+        self, world: World, free: Sequence[Episode], space: Space, chosen: Chosen | None = None
+    ) -> Estimate:
+        return identify(world, free, space, chosen=chosen, check=self.check, **self._told)
 
     @property
     def _told(self) -> dict:
