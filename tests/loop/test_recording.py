@@ -14,6 +14,8 @@ from trueup.episodes import Dataset, Outcome
 from trueup.errors import TrueupError
 from trueup.loop import Job
 from trueup.loop.stages import recording
+from trueup.plan import planned
+from trueup.worlds import get
 
 
 def crooked(folder: Path, motions: tuple[str, ...], said: list[str]) -> Job:
@@ -34,6 +36,20 @@ def test_the_plan_counts_its_items(tmp_path, points, more):
     made = job(tmp_path)
     report(world=REACH, latency=points).save(made.path("look/gaps.json"))
     assert recording.plan(made).endswith(f", and {more}")
+
+
+@pytest.mark.parametrize(
+    ("gap", "wanted"),
+    [
+        ("contact", ("standard", "probes", "stops", "carry")),
+        ("visual", ("standard", "carry", "stops")),
+        ("sensing", ("standard", "stops", "carry", "holds", "triangle")),
+    ],
+)
+def test_where_the_plan_begins_with_probes_there_is_time_for_them(gap, wanted):
+    """What the loop records by itself left time for one probe, and contact needs two."""
+    protocol = planned(report(world="so101/push", **{gap: 40}), world=get("so101/push"))
+    assert recording.asked(protocol, ("standard", "stops", "carry")) == wanted
 
 
 def test_a_motion_that_the_guard_stops_is_left_out(tmp_path):

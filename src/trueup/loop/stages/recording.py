@@ -63,14 +63,17 @@ def record(job: Job) -> str:
 
 
 def asked(protocol: Protocol, always: Sequence[str]) -> tuple[str, ...]:
-    """Names of motions: those that every run records, then what the plan wants beside them.
+    """Names of motions, what matters most first, for time is short.
 
-    Probes come last, because they move things.
+    Those that every run records, then what the plan wants beside them. Where the plan begins with
+    probes, nothing but the first of the former is worth more: what is touched, probes alone tell.
     """
-    wanted = dict.fromkeys(always)
+    items = [i for i in protocol.items if i.recordable and not i.work.conditions]
+    first = items[0].work.motions if items and items[0].kind is Kind.PROBES else ()
+    wanted = dict.fromkeys((*always[:1], *first, *always[1:]))
     for kind in (Kind.MOTIONS, Kind.PROBES):
-        for item in protocol.items:
-            if item.kind is kind and not item.work.conditions:
+        for item in items:
+            if item.kind is kind:
                 wanted |= dict.fromkeys(item.work.motions)
     return tuple(wanted)
 
