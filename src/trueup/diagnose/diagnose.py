@@ -236,7 +236,7 @@ def _split(
         where = (case.world, case.begin, belief, reader)
         echo = echoed(*where, simulated, measured, alone, generator, threads=threads)
     told = (simulated, measured, strange_, generator)
-    rest = {"doubts": case.doubts, "echo": echo, "elsewhere": reader.elsewhere}
+    rest = {"doubts": case.doubts, "echo": echo, "elsewhere": answer.elsewhere}
     parts = split(answer, found, *told, **rest)
     strange = [case.bank.features[i] for i in familiar.strangest(values)]
     parts.made.update({"familiar_p": p, "strangest": strange, "read_trials": reader.count})

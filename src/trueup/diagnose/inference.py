@@ -28,11 +28,14 @@ class Answer:
             contradict what trials look like.
         low: (8,) lower ends of their 90 % intervals.
         high: (8,) upper ends.
+        elsewhere: How likely numbers that recordings do not tell cost a part of it, too, as a share
+            of 1.
     """
 
     parts: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    elsewhere: float = 1.0
 
 
 class Reader:
@@ -49,8 +52,6 @@ class Reader:
 
     Attributes:
         count: How many trials are read.
-        elsewhere: How many bent worlds lose a part to numbers that recordings do not tell, as a
-            share of 1.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Reader:
         told = bank.alone[rows] * seen
         self._untold = _untold(bank.alone[rows], seen)
         unseen = (np.maximum(bank.alone[rows], 0.0) * (1.0 - seen)).sum(axis=1)
-        self.elsewhere = float(np.mean(unseen > _ELSE * self._loss)) if len(rows) else 1.0
+        self._elsewhere = unseen > _ELSE * self._loss
         x = self._inputs(raw[rows])
         y = _proportions(bank.shares[rows])
         weight = np.minimum(self._loss / 0.3, 1.0)
@@ -84,6 +85,7 @@ class Reader:
             self._judged[~others] = read(net, x[~others])
             self._nets.append(net)
         self._judged = self._heeded(self._judged, told, self._loss)
+        self._blamed = _beyond(self._judged, told, self._loss)
 
     def read(self, values: np.ndarray, loss: float, alone: Mapping[str, float]) -> Answer:
         """Split a loss up.
@@ -95,7 +97,8 @@ class Reader:
         """
         parts = self._split(values[None], np.array([loss]), alone)[0]
         low, high = np.array([self._interval(g, parts) for g in range(len(GAPS))]).T
-        return Answer(parts=parts, low=low, high=high)
+        blamed = _beyond(parts[None], _told(alone, 1), np.array([loss]))[0]
+        return Answer(parts=parts, low=low, high=high, elsewhere=self._other(blamed))
 
     def parts(
         self,
@@ -120,9 +123,7 @@ class Reader:
     def _split(self, raw: np.ndarray, loss: np.ndarray, alone: Mapping[str, float]) -> np.ndarray:
         from trueup.diagnose.splitter import read
 
-        told = np.zeros((len(raw), len(GAPS)))
-        for gap, cost in alone.items():
-            told[:, GAPS.index(gap)] = cost
+        told = _told(alone, len(raw))
         parts = np.mean([read(net, self._inputs(raw)) for net in self._nets], axis=0)
         return self._heeded(parts, told, loss)
 
@@ -146,6 +147,12 @@ class Reader:
         taken = (parts - found).sum(axis=1)
         return found / (found.sum(axis=1) + _NOBODY * taken)[:, None]
 
+    def _other(self, blamed: float) -> float:
+        """How many bent worlds have a cause that recordings do not tell, of those read alike."""
+        near = np.argsort(np.abs(self._blamed - blamed), kind="stable")[:_NEIGHBOURS]
+        every = float(np.mean(self._elsewhere)) if len(self._elsewhere) else 1.0
+        return float((self._elsewhere[near].sum() + every) / (len(near) + 1))
+
     def _interval(self, g: int, parts: np.ndarray) -> tuple[float, float]:
         """Where the part lies, by how far off like answers were in worlds that were kept out."""
         apart = np.abs(self._judged - parts).sum(axis=1)
@@ -162,6 +169,20 @@ def _scales(raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Middle and spread of each number, unmoved by outliers."""
     low, middle, high = np.quantile(raw, [0.1, 0.5, 0.9], axis=0)
     return middle, np.maximum((high - low) / 2.56, 1e-3 * np.abs(middle) + 1e-6)
+
+
+def _told(alone: Mapping[str, float], count: int) -> np.ndarray:
+    """(count, 8) what the identified numbers of each gap cost by themselves."""
+    found = np.zeros((count, len(GAPS)))
+    for gap, cost in alone.items():
+        found[:, GAPS.index(gap)] = cost
+    return found
+
+
+def _beyond(parts: np.ndarray, told: np.ndarray, loss: np.ndarray) -> np.ndarray:
+    """(n,) of losses (n,), the part that gaps are blamed for beyond what is identified of them."""
+    identified = told / np.maximum(loss, _LEAST)[:, None]
+    return np.maximum(parts - np.maximum(identified, 0.0), 0.0).sum(axis=1)
 
 
 def _untold(alone: np.ndarray, seen: np.ndarray) -> np.ndarray:
