@@ -213,7 +213,7 @@ def _split(bank: Bank, reader: Reader, familiar: Familiarity, row: Row, known) -
     answer = reader.read(values, max(loss, 0.05), alone)
     felt = bool(known) and row["kind"] in _FELT
     doubts = (Doubt(what="Unmodelled.", gaps=(), explained=1.0),) if felt else ()
-    strange_ = outside(familiar.p_value(values), doubted=felt)
+    strange_ = outside(familiar.p_value(values), doubted=felt, odds=answer.odds)
     found = _told(row, known) if known else None
     generator = np.random.default_rng(0)
     return split(answer, found, simulated, measured, strange_, generator, doubts=doubts)

@@ -228,7 +228,7 @@ def _split(
     p = familiar.p_value(values)
     alone = {gap: found.alone[gap].value for gap in known} if found else {}
     answer = reader.read(values, simulated.share - measured.share, alone)
-    strange_ = outside(p, doubted=bool(case.doubts))
+    strange_ = outside(p, doubted=bool(case.doubts), odds=answer.odds)
     echo = None
     if found is not None and found.lost.value > 0.0:
         tell("trials in the identified world")

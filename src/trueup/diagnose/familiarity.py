@@ -8,6 +8,7 @@ _FOLDS = 4
 _VARIANCE = 0.97  # of what differs between worlds: directions beyond are not learned
 _WORST = 0.04  # of the numbers: those that fit least
 _PRIOR, _SHAPE = 0.1, 0.15  # how often a cause is outside, and how soon its marks tell
+_USUAL = 0.5  # times as likely at least: what lies outside may leave marks like any other
 _DOUBTED = 6.0  # times as likely where recordings could not be explained either
 
 
@@ -46,7 +47,7 @@ class Familiarity:
         return np.sign(z) * np.log1p(np.abs(z))
 
 
-def outside(p: float, *, doubted: bool = False) -> float:
+def outside(p: float, *, doubted: bool = False, odds: float = 1.0) -> float:
     """How likely it is that a cause lies outside the space, if marks fit in only so badly.
 
     By Bayes: one cause in ten is outside before anything is seen; inside, every p is as likely as
@@ -55,8 +56,9 @@ def outside(p: float, *, doubted: bool = False) -> float:
     Args:
         p: See `Familiarity.p_value`.
         doubted: Whether recordings of free motion could not be explained inside the space either.
+        odds: How many times as likely it is by anything else, see `Answer.odds`.
     """
-    likely = _SHAPE * p ** (_SHAPE - 1.0) * (_DOUBTED if doubted else 1.0)
+    likely = max(_SHAPE * p ** (_SHAPE - 1.0), _USUAL) * (_DOUBTED if doubted else 1.0) * odds
     return _PRIOR * likely / (_PRIOR * likely + 1.0 - _PRIOR)
 
 

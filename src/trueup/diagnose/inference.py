@@ -15,7 +15,10 @@ from trueup.diagnose.telling import share_told
 _FOLDS = 4
 _LEAST = 0.05  # of success: worlds that lose less have no cause to learn from
 _NEIGHBOURS = 80
+_NEAREST = 0.2  # of all bent worlds: those whose trials blame as much on what nobody identified
+_HALF = 0.5
 _NOBODY = 0.1  # of what recordings clear a gap of: as much of it has no cause in the space
+_ALIKE = 0.1  # of a loss: worlds in which recordings say so much more or less against the reading
 _ELSE = 0.15  # of a loss: numbers that cost so much and that nobody identified are a second cause
 
 
@@ -30,12 +33,15 @@ class Answer:
         high: (8,) upper ends.
         elsewhere: How likely numbers that recordings do not tell cost a part of it, too, as a share
             of 1.
+        odds: How many times as likely what recordings say against the answer is, if the cause is
+            outside the space.
     """
 
     parts: np.ndarray
     low: np.ndarray
     high: np.ndarray
     elsewhere: float = 1.0
+    odds: float = 1.0
 
 
 class Reader:
@@ -84,6 +90,7 @@ class Reader:
             net = fitted(x[others], y[others], weight[others], seed=seed + k)
             self._judged[~others] = read(net, x[~others])
             self._nets.append(net)
+        self._against = self._refuted(self._judged, told, self._loss)
         self._judged = self._heeded(self._judged, told, self._loss)
         self._blamed = _beyond(self._judged, told, self._loss)
 
@@ -95,10 +102,17 @@ class Reader:
             loss: What was lost, as a share of 1.
             alone: What the identified numbers of each gap cost by themselves.
         """
-        parts = self._split(values[None], np.array([loss]), alone)[0]
+        here = _told(alone, 1), np.array([loss])
+        read = self._read(values[None])
+        parts = self._heeded(read, *here)[0]
         low, high = np.array([self._interval(g, parts) for g in range(len(GAPS))]).T
-        blamed = _beyond(parts[None], _told(alone, 1), np.array([loss]))[0]
-        return Answer(parts=parts, low=low, high=high, elsewhere=self._other(blamed))
+        return Answer(
+            parts=parts,
+            low=low,
+            high=high,
+            elsewhere=self._other(_beyond(parts[None], *here)[0]),
+            odds=self._odds(self._refuted(read, *here)[0]) if self._known else 1.0,
+        )
 
     def parts(
         self,
@@ -111,7 +125,8 @@ class Reader:
         of = {name: i for i, name in enumerate(features)}
         columns = [of.get(name, -1) for name in self._features]
         known = np.array(columns) >= 0
-        return self._split(np.where(known, raw[:, columns], self._middle), loss, alone)
+        read = self._read(np.where(known, raw[:, columns], self._middle))
+        return self._heeded(read, _told(alone, len(raw)), loss)
 
     @property
     def judged(self) -> np.ndarray:
@@ -120,12 +135,11 @@ class Reader:
 
     # ----------------------------------------------------------------------------------------------
 
-    def _split(self, raw: np.ndarray, loss: np.ndarray, alone: Mapping[str, float]) -> np.ndarray:
+    def _read(self, raw: np.ndarray) -> np.ndarray:
+        """(n, 8) parts by signatures (n, F) alone."""
         from trueup.diagnose.splitter import read
 
-        told = _told(alone, len(raw))
-        parts = np.mean([read(net, self._inputs(raw)) for net in self._nets], axis=0)
-        return self._heeded(parts, told, loss)
+        return np.mean([read(net, self._inputs(raw)) for net in self._nets], axis=0)
 
     def _inputs(self, raw: np.ndarray) -> np.ndarray:
         """(n, F) squashed marks."""
@@ -139,17 +153,40 @@ class Reader:
         others of its numbers, those that recordings do not tell. What it is not to blame for falls
         to the other gaps, and a little of it to none.
         """
+        found = self._cleared(parts, told, loss)
+        taken = (parts - found).sum(axis=1)
+        return found / (found.sum(axis=1) + _NOBODY * taken)[:, None]
+
+    def _cleared(self, parts: np.ndarray, told: np.ndarray, loss: np.ndarray) -> np.ndarray:
+        """(n, 8) parts, less what recordings say that gaps are not to blame for."""
         found = parts.copy()
         for g in self._known:
             cost = np.clip(told[:, g] / np.maximum(loss, _LEAST), 0.0, 1.0)
             less = cost + self._untold[g] * np.maximum(parts[:, g] - cost, 0.0)
             found[:, g] = np.minimum(parts[:, g], less)
-        taken = (parts - found).sum(axis=1)
-        return found / (found.sum(axis=1) + _NOBODY * taken)[:, None]
+        return found
+
+    def _refuted(self, parts: np.ndarray, told: np.ndarray, loss: np.ndarray) -> np.ndarray:
+        """(n,) of losses, what is blamed on gaps that recordings clear, and explained by none."""
+        taken = (parts - self._cleared(parts, told, loss)).sum(axis=1)
+        explained = np.maximum(told, 0.0).sum(axis=1) / np.maximum(loss, _LEAST)
+        return taken * (1.0 - np.clip(explained, 0.0, 1.0))
+
+    def _odds(self, refuted: float) -> float:
+        """How many times as likely that is if the cause is outside the space.
+
+        Half of what lies outside looks like something inside, to trials and recordings alike. The
+        trials blame the other half on any gap, and recordings may clear any part of that.
+        """
+        low, high = max(refuted - _ALIKE, 0.0), min(refuted + _ALIKE, 1.0)
+        alike = ((self._against >= low) & (self._against <= high)).sum() + 1
+        inside = alike / (len(self._against) + 1) / (high - low)
+        return float(_HALF + _HALF / inside)
 
     def _other(self, blamed: float) -> float:
         """How many bent worlds have a cause that recordings do not tell, of those read alike."""
-        near = np.argsort(np.abs(self._blamed - blamed), kind="stable")[:_NEIGHBOURS]
+        many = max(round(_NEAREST * len(self._blamed)), 1)
+        near = np.argsort(np.abs(self._blamed - blamed), kind="stable")[:many]
         every = float(np.mean(self._elsewhere)) if len(self._elsewhere) else 1.0
         return float((self._elsewhere[near].sum() + every) / (len(near) + 1))
 
