@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -78,3 +80,14 @@ def test_joints_are_looked_at_once_nothing_acts_that_was_told_before():
     assert before.time_s[seen[3]] == pytest.approx(before.time_s[0] + 1.0)
     assert np.array_equal(after_.values[seen], before.values[seen])
     assert np.isfinite(before.values).all()
+
+
+def test_where_joints_are_led_by_what_was_told_before_only_their_beginning_is_looked_at():
+    """The next reading is where that led them; without speeds it is needed to begin with."""
+    episode = swung(lambda t: 0.3 + 0.0 * t, 3.0)
+    speeds = {**episode.signals, "joint_velocity": episode["joint_position"]}
+    for read, first in ((replace(episode, signals=speeds), [0]), (episode, [0, 1, 2])):
+        joints = settled(read, 1.0, driven=True)["joint_position"]
+        seen = np.flatnonzero(np.isfinite(joints.values[:, 0]))
+        assert seen[: len(first)].tolist() == first
+        assert joints.time_s[seen[len(first)]] == pytest.approx(joints.time_s[0] + 1.0)

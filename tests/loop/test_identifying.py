@@ -8,9 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from tests.loop.turns import JOINTS, REACH, TINY, job, without_plan
+from trueup.diagnose.hearing import doubts_of
 from trueup.episodes import Dataset
 from trueup.identify.residual import SHARE
 from trueup.loop.estimates import DATA, estimates, identified_in, residual_of
+from trueup.loop.settings import FITTED
 from trueup.loop.stages import identifying, reading, recording, training, trying
 from trueup.loop.stages.controlling import CONTROLS
 from trueup.replay import replayed
@@ -97,6 +99,16 @@ def test_commands_of_a_hand_that_trembles_are_late_by_a_person_and_not_by_a_bus(
     arm = estimates(made)[0]
     assert abs(arm.point["human/reaction_delay"] - 0.1) < 0.01
     assert "latency/action_delay" not in arm.point
+
+
+def test_a_person_who_answers_late_leaves_nothing_that_no_number_explains(tmp_path):
+    """Motions begin while the arm still does what the one before has told."""
+    made = recorded_robot(tmp_path, {"human/reaction_delay": 0.35}, fitted=FITTED)
+    identifying.identified(made)
+    arm = estimates(made)[0]
+    assert abs(arm.point["human/reaction_delay"] - 0.35) < 0.002
+    assert not doubts_of((arm,)) and max(arm.fitted.after.values()) < 0.001
+    assert residual_of(made) is None
 
 
 def test_a_jaw_whose_zero_is_off_is_told_by_its_stops(tmp_path):

@@ -10,6 +10,7 @@ from trueup.episodes import Channel, Episode
 from trueup.episodes.episode import JOINTS
 from trueup.identify.answers import filled
 
+_SPEEDS = "joint_velocity"
 _BEGIN = 3  # readings that say where joints are, and how fast
 _APART_S = 1.0  # between parts that are looked at
 _SMOOTH = 10  # readings over which a speed is taken
@@ -34,16 +35,23 @@ def shortened(episode: Episode, longest_s: float) -> Episode:
     return between(episode, -np.inf, first + longest_s)
 
 
-def settled(episode: Episode, after_s: float) -> Episode:
+def settled(episode: Episode, after_s: float, *, driven: bool = False) -> Episode:
     """An episode whose joints are not looked at before so long, but for where they begin.
 
     Commands that were given before a recording began still act in it where a person answers late,
     and no replay knows them.
+
+    Args:
+        episode: What was recorded.
+        after_s: What comes later is looked at.
+        driven: Whether joints may be on their way at the beginning, led by such a command. The
+            first reading alone says where they are then, if how fast they go was read as well: a
+            replay goes otherwise from there on.
     """
     joints = episode[JOINTS]
     values = np.array(joints.values, float)
     early = joints.time_s < joints.time_s[0] + after_s
-    early[:_BEGIN] = False
+    early[: 1 if driven and _SPEEDS in episode.signals else _BEGIN] = False
     values[early] = np.nan
     return replace(episode, signals={**episode.signals, JOINTS: replace(joints, values=values)})
 

@@ -30,7 +30,7 @@ from trueup.worlds import World
 
 _LATEST = 0.97  # of the longest delay
 _ON_TIME_S = 0.01  # later than that, a policy notices
-_ANSWERED_S = 1.0  # after a recording began, nothing is done any more that was told before
+_ANSWERED_S = 1.5  # after a recording began, nothing is done any more that was told before
 _CLEARLY = 0.5  # of what is left: an effect that would explain so much is there
 _DOUBTED = 2.0  # times the usual prior: trials have shown that this robot is not a usual one
 _HIDDEN = (SupplyVoltage.name, "actuation/*/load_friction")
@@ -106,7 +106,7 @@ class Fitting:
             self.tell("a person passes commands on: fitting how late")
             without = [p for p in usual if p != ActionDelay.delay]  # no data part the two
             space = self._space([*without, Reaction.name])
-            free = [settled(episode, _ANSWERED_S) for episode in free]
+            free = [settled(episode, _ANSWERED_S, driven=True) for episode in free]
             if too_late:
                 fit = self._fit(world, free, space)
                 trembles = _trembles(fit)
