@@ -39,16 +39,19 @@ def test_the_plan_counts_its_items(tmp_path, points, more):
 
 
 @pytest.mark.parametrize(
-    ("gap", "wanted"),
+    ("blamed", "wanted"),
     [
-        ("contact", ("standard", "probes", "stops", "carry")),
-        ("visual", ("standard", "carry", "stops")),
-        ("sensing", ("standard", "stops", "carry", "holds", "triangle")),
+        (report(world="so101/push", contact=40), ("standard", "probes", "stops", "carry")),
+        (report(world="so101/push", visual=40), ("standard", "carry", "stops")),
+        (
+            report(world="so101/push", sensing=40),
+            ("standard", "stops", "carry", "holds", "triangle"),
+        ),
     ],
 )
-def test_where_the_plan_begins_with_probes_there_is_time_for_them(gap, wanted):
+def test_where_the_plan_begins_with_probes_there_is_time_for_them(blamed, wanted):
     """What the loop records by itself left time for one probe, and contact needs two."""
-    protocol = planned(report(world="so101/push", **{gap: 40}), world=get("so101/push"))
+    protocol = planned(blamed, world=get("so101/push"))
     assert recording.asked(protocol, ("standard", "stops", "carry")) == wanted
 
 

@@ -90,7 +90,7 @@ def split(
         draws = np.where(ones, _alone(found, enough.drawn(lost, generator)), draws)
     names = (*GAPS, UNEXPLAINED)
     drawn = np.quantile(draws, [0.05, 0.95], axis=0)
-    low, high = ends(middle, *drawn, simulated.share)
+    low, high = ends(middle, drawn[0], drawn[1], simulated.share)
     shares = [
         Share(
             gap=name,
