@@ -17,6 +17,7 @@ from trueup.diagnose.inference import Answer
 from trueup.diagnose.planted import GAPS
 from trueup.diagnose.shapley import Attribution
 
+_NAMES = (*GAPS, UNEXPLAINED)
 _DRAWS = 4000
 _HALF = 0.5
 _SURE = 1.645  # standard deviations to either side of a 90 % interval
@@ -88,27 +89,26 @@ def split(
         lost = _lost(simulated, measured, generator)
         ones = generator.random((_DRAWS, 1)) < enough.likely
         draws = np.where(ones, _alone(found, enough.drawn(lost, generator)), draws)
-    names = (*GAPS, UNEXPLAINED)
     drawn = np.quantile(draws, [0.05, 0.95], axis=0)
-    low, high = ends(middle, drawn[0], drawn[1], simulated.share)
-    shares = [
-        Share(
-            gap=name,
-            points=100 * float(middle[g]),
-            low=100 * float(low[g]),
-            high=100 * float(high[g]),
-        )
-        for g, name in enumerate(names)
-    ]
+    shares = _shares(middle, *ends(middle, drawn[0], drawn[1], simulated.share))
     return Split(
         shares=tuple(sorted(shares[:-1], key=lambda share: -share.points)),
         unexplained=shares[-1],
         made={
             "outside": strange,
             "enough": enough.likely if enough else 0.0,
-            "drawn": {name: (100 * drawn[:, g]).tolist() for g, name in enumerate(names)},
+            "drawn": {name: (100 * drawn[:, g]).tolist() for g, name in enumerate(_NAMES)},
         },
     )
+
+
+def _shares(middle: np.ndarray, low: np.ndarray, high: np.ndarray) -> list[Share]:
+    """Of every gap and of the rest (9,), in points."""
+    rows = zip(_NAMES, middle, low, high, strict=True)
+    return [
+        Share(gap=name, points=100 * float(at), low=100 * float(below), high=100 * float(above))
+        for name, at, below, above in rows
+    ]
 
 
 def _drawn(
