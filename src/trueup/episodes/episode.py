@@ -18,6 +18,9 @@ COMMAND = "command"
 JOINTS = "joint_position"
 """The signal that holds where the servos say they are, in the order of the commands."""
 
+SPEEDS = "joint_velocity"
+"""The signal that holds how fast the servos say they go, in the same order."""
+
 
 class Outcome(StrEnum):
     """How an episode ended."""

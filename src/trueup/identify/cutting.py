@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from trueup.episodes import Channel, Episode
-from trueup.episodes.episode import JOINTS
+from trueup.episodes.episode import JOINTS, SPEEDS
 from trueup.identify.answers import filled
 
-_SPEEDS = "joint_velocity"
 _BEGIN = 3  # readings that say where joints are, and how fast
 _APART_S = 1.0  # between parts that are looked at
 _SMOOTH = 10  # readings over which a speed is taken
@@ -51,7 +50,7 @@ def settled(episode: Episode, after_s: float, *, driven: bool = False) -> Episod
     joints = episode[JOINTS]
     values = np.array(joints.values, float)
     early = joints.time_s < joints.time_s[0] + after_s
-    early[: 1 if driven and _SPEEDS in episode.signals else _BEGIN] = False
+    early[: 1 if driven and SPEEDS in episode.signals else _BEGIN] = False
     values[early] = np.nan
     return replace(episode, signals={**episode.signals, JOINTS: replace(joints, values=values)})
 

@@ -15,12 +15,11 @@ import numpy as np
 
 from trueup.effects.actuation import CommandNoise
 from trueup.episodes import Episode
-from trueup.episodes.episode import JOINTS
+from trueup.episodes.episode import JOINTS, SPEEDS
 from trueup.replay import Track, replayed
 from trueup.space import Prior, Uniform
 from trueup.worlds import World
 
-_SPEEDS = "joint_velocity"
 _LOWEST_HZ, _HIGHEST = 7.0, 0.96  # above what motions and servos do; of half the rate of readings
 _FIRST_RAD, _LEAST_RAD = 0.02, 0.008  # policies are trained with less than that
 _ROUNDS = 2  # joints that stick answer more to much than to little
@@ -45,13 +44,13 @@ def shaking_readings(
         at: What the arm was identified as.
         threads: CPU threads; 0 takes all.
     """
-    having = [e for e in episodes if JOINTS in e.signals and _SPEEDS in e.signals]
+    having = [e for e in episodes if JOINTS in e.signals and SPEEDS in e.signals]
     if not having or CommandNoise.name not in world.catalogue:
         return {}
     known = {n: v for n, v in at.items() if n in world.catalogue}
     period_s = having[0].period_s
     steady = _replayed(world, having, known, threads)
-    heard = _Band([(r[JOINTS].residual[0], r[_SPEEDS].residual[0]) for r in steady], period_s)
+    heard = _Band([(r[JOINTS].residual[0], r[SPEEDS].residual[0]) for r in steady], period_s)
     if heard.alike < _SOMEWHAT:
         return {}
     noise, found, all_of_it = world.catalogue[CommandNoise.name], _FIRST_RAD, False
@@ -73,12 +72,12 @@ def shaking_readings(
 def _replayed(
     world: World, episodes: Sequence[Episode], at: Mapping[str, float], threads: int
 ) -> list[Mapping[str, Track]]:
-    return list(replayed(world, episodes, at, signals=[JOINTS, _SPEEDS], threads=threads).tracks)
+    return list(replayed(world, episodes, at, signals=[JOINTS, SPEEDS], threads=threads).tracks)
 
 
 def _apart(steady: Mapping[str, Track], moved: Mapping[str, Track]) -> tuple[np.ndarray, ...]:
     """By how much a shaken arm is elsewhere, and moves otherwise."""
-    return tuple(moved[n].simulated[0] - steady[n].simulated[0] for n in (JOINTS, _SPEEDS))
+    return tuple(moved[n].simulated[0] - steady[n].simulated[0] for n in (JOINTS, SPEEDS))
 
 
 def _all_of_it(
